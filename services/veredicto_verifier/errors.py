@@ -153,7 +153,7 @@ class InfraFault(VeredictoError):
         self.message = message
 
 
-class LimitExceeded(BaseException):  # noqa: N818 (not an error of the tree: libraries must not swallow it)
+class LimitExceeded(BaseException):
     """An item used up its time or memory.
 
     A BaseException, since third-party code that runs under a verifier catches `Exception` freely.

@@ -20,9 +20,7 @@ def take_answer(verifier: Verifier[Any, Any], spec: Spec, completion: Completion
     return extract(completion, mode=mode, stop=spec.stop, think_prefilled=spec.think_prefilled)
 
 
-def judge(
-    verifier: Verifier[Any, Any], task: Any, spec: Spec, completion: Completion
-) -> tuple[Grade, str | None]:
+def judge(verifier: Verifier[Any, Any], task: Any, spec: Spec, completion: Completion) -> tuple[Grade, str | None]:
     """Grade a completion; returns the grade and the answer's text (None when extraction failed)."""
     try:
         answer = take_answer(verifier, spec, completion)

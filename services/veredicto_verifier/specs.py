@@ -1,0 +1,87 @@
+"""From a raw spec to a typed one, and to the digest that names the task."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from decimal import Decimal
+from typing import Any
+
+import rfc8785
+from pydantic import ValidationError
+
+from veredicto_verifier.errors import TaskFault
+from veredicto_verifier.verifier import Spec, Verifier
+
+MAX_DEPTH = 4
+"""How deep `all` may nest."""
+
+_EXACT = 2**53
+
+
+def parse_spec(name: str, raw: object, verifiers: Mapping[str, Verifier[Any, Any]], *, depth: int = 0) -> Spec:
+    """The typed spec of a task, its criteria (for `all`) included.
+
+    Raises:
+        TaskFault: `task.unknown_verifier`, or `task.spec_invalid` with a message that starts with the JSON path.
+    """
+    verifier = verifiers.get(name)
+    if verifier is None:
+        known = ", ".join(sorted(verifiers))
+        raise TaskFault("task.unknown_verifier", f"no verifier is named {name[:60]!r}; known: {known}")
+    if depth > MAX_DEPTH:
+        raise TaskFault("task.spec_invalid", f"$: `all` nests deeper than {MAX_DEPTH}; flatten the criteria")
+    try:
+        spec: Spec = verifier.spec.model_validate(raw)
+    except ValidationError as error:
+        raise TaskFault("task.spec_invalid", _first_fault(error)) from error
+    children = []
+    for index, (child, child_raw) in enumerate(verifier.children(spec)):
+        try:
+            children.append(parse_spec(child, child_raw, verifiers, depth=depth + 1))
+        except TaskFault as fault:
+            inner = fault.message.removeprefix("$")
+            raise TaskFault(fault.code, f"$.criteria[{index}].spec{inner}") from fault
+    return verifier.with_children(spec, children) if children else spec
+
+
+def canonical_task(name: str, spec: Spec, fixtures: Mapping[str, str]) -> bytes:
+    """The canonical JSON (RFC 8785) whose SHA-256 is the task digest.
+
+    Fields equal to their default are left out, integers beyond 2^53 and decimals are strings, `fixtures` maps the
+    names of pack fixtures to their content digests.
+    """
+    body = {
+        "verifier": name,
+        "spec": _canonical(spec.model_dump(mode="python", exclude_defaults=True, by_alias=True)),
+        "fixtures": dict(fixtures),
+    }
+    return rfc8785.dumps(body)
+
+
+def task_digest(canonical: bytes) -> str:
+    """`sha256:…` of a canonical task."""
+    return "sha256:" + hashlib.sha256(canonical).hexdigest()
+
+
+def _canonical(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {str(key): _canonical(inner) for key, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [_canonical(inner) for inner in value]
+    if isinstance(value, bool) or value is None or isinstance(value, str | float):
+        return value
+    if isinstance(value, int):
+        return value if abs(value) <= _EXACT else str(value)
+    if isinstance(value, Decimal):
+        return str(value)
+    return str(value)
+
+
+def _first_fault(error: ValidationError) -> str:
+    first = error.errors(include_url=False, include_input=False)[0]
+    path = "$"
+    for part in first["loc"]:
+        path += f"[{part}]" if isinstance(part, int) else f".{part}"
+    more = f" (and {error.error_count() - 1} more)" if error.error_count() > 1 else ""
+    return f"{path}: {first['msg']}{more}"
