@@ -1,0 +1,26 @@
+"""Structured logs: one JSON object a line on standard error. No completions, no gold, no keys."""
+
+from __future__ import annotations
+
+import logging
+import sys
+
+import structlog
+
+
+def configure(level: str) -> None:
+    """Set up logging for this process; called once, from `__main__`."""
+    number = logging.getLevelNamesMapping()[level.upper()]
+    logging.basicConfig(stream=sys.stderr, level=number, format="%(message)s")
+    structlog.configure(
+        processors=[
+            structlog.contextvars.merge_contextvars,
+            structlog.processors.add_log_level,
+            structlog.processors.TimeStamper(fmt="iso", utc=True),
+            structlog.processors.format_exc_info,
+            structlog.processors.JSONRenderer(),
+        ],
+        wrapper_class=structlog.make_filtering_bound_logger(number),
+        logger_factory=structlog.PrintLoggerFactory(file=sys.stderr),
+        cache_logger_on_first_use=True,
+    )
