@@ -147,7 +147,7 @@ class _Lane:
         self._environment = environment
         self._spare: asyncio.Task[Worker] | None = None
         self._runners: list[asyncio.Task[None]] = []
-        self._alone = asyncio.Lock()
+        self._alone = asyncio.Semaphore(num_workers)
         self._confirming: set[asyncio.Task[None]] = set()
         self._oom = OomCounter()
 
@@ -158,8 +158,7 @@ class _Lane:
         self._spare = asyncio.create_task(self._new())
 
     async def stop(self) -> None:
-        while not self.queue.empty() or self._confirming:
-            await asyncio.sleep(0.02)
+        await self.queue.join()
         for runner in self._runners:
             runner.cancel()
         await asyncio.gather(*self._runners, return_exceptions=True)
@@ -172,6 +171,7 @@ class _Lane:
         while True:
             ticket = await self.queue.get()
             if ticket.done.cancelled():
+                self.queue.task_done()
                 continue
             ticket.queue_ms = round((time.perf_counter() - ticket.submitted) * 1e3, 3)
             busy = asyncio.ensure_future(self._serve(slot, ticket))
@@ -195,12 +195,13 @@ class _Lane:
         task.add_done_callback(self._confirming.discard)
 
     async def _confirm(self, ticket: _Ticket) -> None:
-        """Run the item again, alone, on fresh workers that have just passed a control probe."""
+        """Run the item again, alone on fresh workers that have just passed a control probe."""
         async with self._alone:
             verdict = await confirm(ticket.job, self._fresh, self._oom)
         self._settle(ticket, verdict)
 
     def _settle(self, ticket: _Ticket, verdict: Verdict) -> None:
+        self.queue.task_done()
         if not ticket.done.done():
             ticket.done.set_result(replace(verdict, queue_ms=ticket.queue_ms))
 
@@ -211,7 +212,7 @@ class _Lane:
             try:
                 worker = await (spare if spare is not None else self._new())
             except OSError as error:
-                log.error("worker did not start", lane=self.name, error=str(error))
+                log.warning("worker did not start, trying again", lane=self.name, error=str(error))
                 await asyncio.sleep(0.5)
                 continue
             if self._spare is None:
@@ -247,6 +248,7 @@ async def confirm(job: Job, fresh: Callable[[], Any], oom: OomCounter) -> Verdic
         else:
             trace = str(reply.get("trace", ""))
             log.error("verifier bug", verifier=job.verifier, task=job.task, trace=trace)
+            break
     if trace:
         return infra_error("infra.worker_lost", f"verifier {job.verifier} failed on this item; the trace is in the log")
     if oom.read() > oom_before:

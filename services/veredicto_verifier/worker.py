@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import signal
 import sys
@@ -158,11 +159,8 @@ class Worker:
     async def kill(self, why: str) -> None:
         """SIGKILL the worker and everything in its session's group; returns when it is reaped."""
         self._killed_for = self._killed_for or why
-        for kill in (lambda: os.killpg(self.pid, signal.SIGKILL), self._process.kill):
-            try:
-                kill()
-            except ProcessLookupError:
-                continue
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(self.pid, signal.SIGKILL)
         await self._process.wait()
         await self._drain
 

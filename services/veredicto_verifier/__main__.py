@@ -1,0 +1,117 @@
+"""The program `veredicto`: serve, score, audit, pack, verifiers, keys."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import socket
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+import uvicorn
+from rich.console import Console
+from rich.table import Table
+
+from veredicto_verifier import logs
+from veredicto_verifier.app import create_app
+from veredicto_verifier.keys import Keys
+from veredicto_verifier.ledger.cli import audit_app
+from veredicto_verifier.offline import score_file
+from veredicto_verifier.packs.cli import pack_app
+from veredicto_verifier.registry import VERIFIERS
+from veredicto_verifier.service import stamp_verifiers
+from veredicto_verifier.settings import Settings
+
+app = typer.Typer(no_args_is_help=True, add_completion=False, help="Verdicts for RL with verifiable rewards.")
+keys_app = typer.Typer(no_args_is_help=True, help="API keys; without any, the service is open.")
+app.add_typer(audit_app, name="audit", help="Question the ledger.")
+app.add_typer(pack_app, name="pack", help="List, check and make packs of tasks.")
+app.add_typer(keys_app, name="keys")
+
+DataDir = Annotated[Path, typer.Option("--data-dir", help="Folder of the ledger, the pack cache and the keys.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for machines.")]
+KEEP_ALIVE_SECONDS = 75
+"""Longer than the keep-alive of the usual clients, so that they never write into a closing connection."""
+
+
+@app.command()
+def serve(
+    host: Annotated[str | None, typer.Option(help="Address to listen on.")] = None,
+    port: Annotated[int | None, typer.Option(help="Port; 0 takes a free one.")] = None,
+    data_dir: Annotated[Path | None, typer.Option("--data-dir", help="Ledger, pack cache and keys.")] = None,
+    packs: Annotated[list[Path] | None, typer.Option(help="A pack folder to serve; may be repeated.")] = None,
+    workers: Annotated[int | None, typer.Option(help="Worker processes of the heavy lanes.")] = None,
+) -> None:
+    """Serve `POST /score` and the audit until stopped."""
+    given = {"host": host, "port": port, "data_dir": data_dir, "packs": packs or None, "workers": workers}
+    settings = Settings(**{name: value for name, value in given.items() if value is not None})
+    logs.configure(settings.log_level)
+    listener = socket.create_server((settings.host, settings.port))
+    address = f"http://{settings.host}:{listener.getsockname()[1]}"
+    typer.echo(f"veredicto listens on {address} (dashboard /, API /docs), data in {settings.data_dir}", err=True)
+    config = uvicorn.Config(
+        create_app(settings),
+        log_level="warning",
+        access_log=False,
+        timeout_keep_alive=KEEP_ALIVE_SECONDS,
+    )
+    uvicorn.Server(config).run(sockets=[listener])
+
+
+@app.command()
+def score(
+    file: Annotated[Path, typer.Argument(help="Items, one JSON object a line; or one answer with --spec.")],
+    spec: Annotated[Path | None, typer.Option(help='A task `{"verifier", "spec"}` for an answer file.')] = None,
+    data_dir: Annotated[Path | None, typer.Option("--data-dir", help="Record the verdicts here.")] = None,
+    packs: Annotated[list[Path] | None, typer.Option(help="A pack folder; may be repeated.")] = None,
+) -> None:
+    """Score a file without a server: items in, results out, one JSON object a line."""
+    logs.configure("warning")
+    if data_dir is None:
+        typer.echo("no --data-dir: nothing is recorded and `record` is null", err=True)
+    for result in asyncio.run(score_file(file, spec=spec, data_dir=data_dir, packs=tuple(packs or ()))):
+        typer.echo(json.dumps(result, ensure_ascii=False))
+
+
+@app.command()
+def verifiers(as_json: AsJson = False) -> None:
+    """List the verifiers with version and digest."""
+    stamps = stamp_verifiers()
+    if as_json:
+        typer.echo(json.dumps(list(stamps.values())))
+        return
+    table = Table("name", "version", "lane", "digest")
+    for name, stamp in stamps.items():
+        table.add_row(name, stamp["version"], VERIFIERS[name].lane, stamp["digest"][:23])
+    Console().print(table)
+
+
+@keys_app.command("create")
+def create_key(name: str, data_dir: DataDir) -> None:
+    """Make a key; its secret is printed once and kept nowhere."""
+    typer.echo(Keys(data_dir).create(name))
+
+
+@keys_app.command("list")
+def list_keys(data_dir: DataDir) -> None:
+    """Names of the keys."""
+    for name in Keys(data_dir).all():
+        typer.echo(name)
+
+
+@keys_app.command("revoke")
+def revoke_key(name: str, data_dir: DataDir) -> None:
+    """Forget a key."""
+    if not Keys(data_dir).revoke(name):
+        typer.echo(f"no key is named {name}; `veredicto keys list` shows them", err=True)
+        raise typer.Exit(1)
+
+
+def main() -> Any:
+    """Entry point of the console script."""
+    return app()
+
+
+if __name__ == "__main__":
+    main()

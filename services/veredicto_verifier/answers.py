@@ -1,0 +1,78 @@
+"""From a verdict to the two things made of it: the ledger's entry and the wire's result."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import Any
+
+from veredicto_proto.messages import ERROR_CODES
+from veredicto_verifier.envelope import Header
+from veredicto_verifier.ledger.records import Entry
+from veredicto_verifier.scoring import Scored
+
+Stamps = Mapping[str, Mapping[str, str]]
+"""Verifier name to `{name, version, digest}`."""
+
+
+def entry(scored: Scored, header: Header, request_id: str) -> Entry:
+    """What the ledger keeps of one verdict."""
+    item, task, verdict = scored.item, scored.task, scored.verdict
+    return Entry(
+        request_id=request_id,
+        run=header.run,
+        step=header.step,
+        phase=header.phase,
+        item_id=item.id,
+        group=item.group,
+        policy_version=item.policy_version,
+        metadata=item.metadata,
+        prompt=item.prompt_text,
+        completion=item.completion_text,
+        answer=verdict.answer,
+        category=task.category if task else None,
+        verifier=task.verifier if task else None,
+        task=task.canonical if task else None,
+        fixtures={name: fixture.path for name, fixture in task.fixtures.items()} if task else {},
+        outcome=verdict.outcome,
+        reward=verdict.reward,
+        passed=verdict.passed,
+        checks=verdict.checks,
+        flags=verdict.flags,
+        error=_error(scored),
+        cached=verdict.cached,
+        queue_ms=verdict.queue_ms,
+        exec_ms=verdict.exec_ms,
+    )
+
+
+def result(scored: Scored, record: str | None, stamps: Stamps) -> dict[str, Any]:
+    """One entry of `results`, as the contract spells it."""
+    verdict, task = scored.verdict, scored.task
+    return {
+        "id": scored.item.id,
+        "outcome": verdict.outcome,
+        "reward": verdict.reward,
+        "passed": verdict.passed,
+        "checks": [asdict(check) for check in verdict.checks],
+        "flags": [asdict(flag) for flag in verdict.flags],
+        "answer": verdict.answer,
+        "error": _error(scored),
+        "verifier": stamps[task.verifier] if task else None,
+        "task_digest": task.digest if task else None,
+        "cached": verdict.cached,
+        "queue_ms": verdict.queue_ms,
+        "exec_ms": verdict.exec_ms,
+        "record": record,
+    }
+
+
+def _error(scored: Scored) -> dict[str, Any] | None:
+    verdict = scored.verdict
+    if verdict.error_code is None:
+        return None
+    return {
+        "code": verdict.error_code,
+        "message": verdict.error_message or "",
+        "retryable": ERROR_CODES[verdict.error_code],
+    }

@@ -1,0 +1,61 @@
+"""Scoring without a server: `veredicto score FILE`, and re-scoring for `veredicto audit replay`."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Sequence
+from contextlib import AsyncExitStack
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import typer
+
+from veredicto_verifier import answers
+from veredicto_verifier.envelope import Header, ParsedItem, parse_item
+from veredicto_verifier.ledger.writer import LedgerWriter
+from veredicto_verifier.service import VERSION, load_shelf, scoring, stamp_verifiers
+from veredicto_verifier.settings import Settings
+
+
+async def score_file(
+    file: Path, *, spec: Path | None, data_dir: Path | None, packs: Sequence[Path]
+) -> list[dict[str, Any]]:
+    """Results for the items of a JSONL file, or for one answer file judged by the task in `spec`.
+
+    `record` is null without a data folder. The request id names the file.
+    """
+    settings = Settings(packs=tuple(packs))
+    items = _items(file, spec, settings.max_completion_bytes)
+    stamps = stamp_verifiers()
+    async with AsyncExitStack() as stack:
+        folder = data_dir or Path(stack.enter_context(TemporaryDirectory()))
+        shelf = load_shelf(settings.packs, folder)
+        _, scorer = await stack.enter_async_context(scoring(settings, shelf))
+        scored = []
+        for start in range(0, len(items), settings.max_items):
+            scored += await asyncio.gather(*scorer.submit(items[start : start + settings.max_items]))
+        records: Sequence[str | None] = [None] * len(scored)
+        if data_dir is not None:
+            ledger = LedgerWriter(data_dir, verifiers=stamps, service_version=VERSION)
+            stack.callback(ledger.close)
+            header = Header(run=file.name[:256])
+            records = await ledger.append([answers.entry(one, header, f"file_{file.name}"[:64]) for one in scored])
+    return [answers.result(one, record, stamps) for one, record in zip(scored, records, strict=True)]
+
+
+def _items(file: Path, spec: Path | None, max_completion_bytes: int) -> list[ParsedItem]:
+    text = file.read_text(encoding="utf-8", errors="surrogateescape")
+    if spec is not None:
+        raw: list[object] = [{"id": file.name[:256], "completion": text, "task": json.loads(spec.read_text("utf-8"))}]
+    else:
+        raw = [_line(file, number, line) for number, line in enumerate(text.splitlines(), 1) if line.strip()]
+    return [parse_item(one, max_completion_bytes=max_completion_bytes) for one in raw]
+
+
+def _line(file: Path, number: int, line: str) -> object:
+    try:
+        return json.loads(line)
+    except ValueError as error:
+        raise typer.BadParameter(f"{file}:{number} is not JSON: {error}; give one item a line") from error

@@ -1,0 +1,192 @@
+"""From items to verdicts: resolve the task, look in the cache, let a worker judge."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import json
+from collections import OrderedDict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from veredicto_proto.messages import Task
+from veredicto_verifier.envelope import ParsedItem
+from veredicto_verifier.errors import TaskFault
+from veredicto_verifier.lanes import WEIGHT
+from veredicto_verifier.packs.shelf import Shelf
+from veredicto_verifier.registry import VERIFIERS
+from veredicto_verifier.scheduler import Scheduler, Verdict, invalid_task
+from veredicto_verifier.specs import canonical_task, parse_spec, task_digest
+from veredicto_verifier.verifier import Check, Completion, Fixture, Lane, Spec
+from veredicto_verifier.worker import Job
+
+
+@dataclass(frozen=True, slots=True)
+class ResolvedTask:
+    """A task that can be judged: its spec is typed, its fixtures are found, its digest is known."""
+
+    verifier: str
+    raw: Mapping[str, Any]
+    canonical: bytes
+    digest: str
+    lane: Lane
+    wall_s: float
+    fixtures: Mapping[str, Fixture]
+    category: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Scored:
+    """An item with its verdict; `task` is None when it could not be resolved."""
+
+    item: ParsedItem
+    task: ResolvedTask | None
+    verdict: Verdict
+
+
+class VerdictCache:
+    """Verdicts by task digest and completion, the least recently used ones dropped."""
+
+    def __init__(self, size: int) -> None:
+        self._size = size
+        self._verdicts: OrderedDict[bytes, Verdict] = OrderedDict()
+
+    def get(self, key: bytes) -> Verdict | None:
+        """The verdict given before, marked as cached."""
+        verdict = self._verdicts.get(key)
+        if verdict is None:
+            return None
+        self._verdicts.move_to_end(key)
+        return replace(verdict, cached=True, queue_ms=0.0, exec_ms=0.0)
+
+    def put(self, key: bytes, verdict: Verdict) -> None:
+        """Keep a verdict that may be given again."""
+        if self._size and verdict.cacheable:
+            self._verdicts[key] = verdict
+            if len(self._verdicts) > self._size:
+                self._verdicts.popitem(last=False)
+
+
+class Scorer:
+    """Gives verdicts; knows nothing of HTTP or the ledger."""
+
+    def __init__(self, *, shelf: Shelf, scheduler: Scheduler, cache_size: int) -> None:
+        self._shelf = shelf
+        self._scheduler = scheduler
+        self._cache = VerdictCache(cache_size)
+        self._by_ref: dict[str, ResolvedTask] = {}
+
+    def submit(self, items: Sequence[ParsedItem]) -> list[asyncio.Future[Scored]]:
+        """Start judging; one future per item, in order.
+
+        Raises:
+            Overloaded: the queue cannot take the batch; nothing was started.
+        """
+        plans = [self._plan(item) for item in items]
+        futures = iter(self._scheduler.submit([plan.job for plan in plans if plan.job is not None]))
+        return [_resolved(plan, next(futures) if plan.job else None, self._cache) for plan in plans]
+
+    def _plan(self, item: ParsedItem) -> _Plan:
+        if item.fault is not None:
+            return _Plan(item, verdict=invalid_task(item.fault.code, item.fault.message))
+        assert item.task is not None
+        try:
+            task = self.resolve(item.task)
+        except TaskFault as fault:
+            return _Plan(item, verdict=invalid_task(fault.code, fault.message))
+        if item.refusal is not None:
+            check = Check("completion", passed=False, score=0.0, code=item.refusal.code, reason=item.refusal.reason)
+            return _Plan(item, task, verdict=Verdict("scored", reward=0.0, passed=False, checks=(check,)))
+        assert item.completion is not None
+        key = _cache_key(task.digest, item.completion)
+        known = self._cache.get(key)
+        if known is not None:
+            return _Plan(item, task, verdict=known)
+        return _Plan(item, task, job=_job(task, item.completion), key=key)
+
+    def resolve(self, task: Task) -> ResolvedTask:
+        """Find a task's verifier, spec and fixtures.
+
+        Raises:
+            TaskFault: any of them is not there or not valid.
+        """
+        if task.ref is None:
+            assert task.verifier is not None
+            assert task.spec is not None
+            return self._typed(task.verifier, task.spec, task.category)
+        if task.ref not in self._by_ref:
+            found, _ = self._shelf.find(task.ref)
+            self._by_ref[task.ref] = self._typed(found.verifier, found.spec, found.category)
+        resolved = self._by_ref[task.ref]
+        return replace(resolved, category=task.category) if task.category else resolved
+
+    def _typed(self, name: str, raw: Mapping[str, Any], category: str | None) -> ResolvedTask:
+        spec = parse_spec(name, raw, VERIFIERS)
+        fixtures = self._shelf.fixtures(_fixture_names(name, spec))
+        canonical = canonical_task(name, spec, {key: fixture.digest for key, fixture in fixtures.items()})
+        lane, wall_s = _needs(name, spec)
+        return ResolvedTask(name, raw, canonical, task_digest(canonical), lane, wall_s, fixtures, category)
+
+
+@dataclass(frozen=True, slots=True)
+class _Plan:
+    item: ParsedItem
+    task: ResolvedTask | None = None
+    verdict: Verdict | None = None
+    job: Job | None = None
+    key: bytes = b""
+
+
+def _resolved(plan: _Plan, running: asyncio.Future[Verdict] | None, cache: VerdictCache) -> asyncio.Future[Scored]:
+    done: asyncio.Future[Scored] = asyncio.get_running_loop().create_future()
+    if running is None:
+        assert plan.verdict is not None
+        done.set_result(Scored(plan.item, plan.task, plan.verdict))
+        return done
+
+    def finish(verdict: asyncio.Future[Verdict]) -> None:
+        if not verdict.cancelled() and not done.done():
+            cache.put(plan.key, verdict.result())
+            done.set_result(Scored(plan.item, plan.task, verdict.result()))
+
+    running.add_done_callback(finish)
+    return done
+
+
+def _job(task: ResolvedTask, completion: Completion) -> Job:
+    return Job(
+        verifier=task.verifier,
+        lane=task.lane,
+        spec=task.raw,
+        task=task.digest,
+        wall_s=task.wall_s,
+        completion=completion.text,
+        calls=completion.calls,
+        fixtures=task.fixtures,
+    )
+
+
+def _fixture_names(name: str, spec: Spec) -> list[str]:
+    verifier = VERIFIERS[name]
+    names = list(verifier.fixtures(spec))
+    for child, child_raw in verifier.children(spec):
+        names.extend(_fixture_names(child, parse_spec(child, child_raw, VERIFIERS)))
+    return names
+
+
+def _needs(name: str, spec: Spec) -> tuple[Lane, float]:
+    """The heaviest lane of a task and its criteria, and the sum of their wall limits in seconds."""
+    verifier = VERIFIERS[name]
+    lane, wall_s = verifier.lane, spec.limits.wall_seconds
+    for child, child_raw in verifier.children(spec):
+        child_lane, child_wall_s = _needs(child, parse_spec(child, child_raw, VERIFIERS))
+        lane = max(lane, child_lane, key=WEIGHT.__getitem__)
+        wall_s += child_wall_s
+    return lane, wall_s
+
+
+def _cache_key(digest: str, completion: Completion) -> bytes:
+    calls = [[call.name, call.arguments, call.id] for call in completion.calls]
+    text = json.dumps([digest, completion.text, calls]).encode()
+    return hashlib.sha256(text).digest()
