@@ -44,7 +44,13 @@ def serve(
     workers: Annotated[int | None, typer.Option(help="Worker processes of the heavy lanes.")] = None,
 ) -> None:
     """Serve `POST /score` and the audit until stopped."""
-    given = {"host": host, "port": port, "data_dir": data_dir, "packs": packs or None, "workers": workers}
+    given: dict[str, Any] = {
+        "host": host,
+        "port": port,
+        "data_dir": data_dir,
+        "packs": packs or None,
+        "workers": workers,
+    }
     settings = Settings(**{name: value for name, value in given.items() if value is not None})
     logs.configure(settings.log_level)
     listener = socket.create_server((settings.host, settings.port))

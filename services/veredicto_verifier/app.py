@@ -15,7 +15,7 @@ import structlog
 from fastapi import APIRouter, FastAPI, Request, Response
 from fastapi.responses import StreamingResponse
 
-from veredicto_proto.messages import Problem, ScoreRequest, ScoreResponse
+from veredicto_proto.messages import Problem, ScoreResponse
 from veredicto_verifier import answers, problems, routes
 from veredicto_verifier.envelope import Envelope, ParsedItem, decompress, parse_envelope, parse_item
 from veredicto_verifier.errors import RequestTooLarge, ServiceError
@@ -167,13 +167,3 @@ async def _read_body(request: Request, limit: int) -> bytes:
         chunks.append(chunk)
     body = b"".join(chunks)
     return await asyncio.to_thread(decompress, body, request.headers.get("content-encoding"), limit)
-
-
-def openapi(app: FastAPI) -> dict[str, Any]:
-    """The contract as an OpenAPI document: what FastAPI knows, and the body of `POST /score`."""
-    document = dict(app.openapi())
-    schema = ScoreRequest.model_json_schema(ref_template="#/components/schemas/{model}")
-    schemas = document["components"]["schemas"]
-    schemas.update(schema.pop("$defs"))
-    schemas["ScoreRequest"] = schema
-    return document

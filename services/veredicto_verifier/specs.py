@@ -50,13 +50,19 @@ def canonical_task(name: str, spec: Spec, fixtures: Mapping[str, str]) -> bytes:
 
     Fields equal to their default are left out, integers beyond 2^53 and decimals are strings, `fixtures` maps the
     names of pack fixtures to their content digests.
+
+    Raises:
+        TaskFault: the spec holds what JSON cannot (lone surrogates, infinities).
     """
     body = {
         "verifier": name,
         "spec": _canonical(spec.model_dump(mode="python", exclude_defaults=True, by_alias=True)),
         "fixtures": dict(fixtures),
     }
-    return rfc8785.dumps(body)
+    try:
+        return rfc8785.dumps(body)
+    except (rfc8785.CanonicalizationError, UnicodeEncodeError) as error:
+        raise TaskFault("task.spec_invalid", f"$: the spec is not valid JSON text: {str(error)[:200]}") from error
 
 
 def task_digest(canonical: bytes) -> str:

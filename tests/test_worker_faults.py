@@ -1,0 +1,90 @@
+"""Whose fault a dead worker is gets decided: real processes are killed, and no verdict changes."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+import httpx
+import psutil
+
+from conftest import RunningService, serving
+
+SPIN = "SELECT sum(a.n * b.n * c.n) FROM t a, t b, t c, t d, t e"
+FIXTURE = {"script": "CREATE TABLE t AS SELECT range AS n FROM range(2000)"}
+
+
+def sql(completion: str, *, cpu_s: float = 5.0) -> dict[str, Any]:
+    spec = {"fixtures": [FIXTURE], "gold": {"sql": "SELECT count(*) FROM t"}, "limits": {"cpu_s": cpu_s}}
+    return {"completion": completion, "task": {"verifier": "sql", "spec": spec}}
+
+
+def kill_all(service: RunningService, lane: str, stop: threading.Event, killed: list[int]) -> None:
+    """SIGKILL a busy worker of the lane every now and then, as an operator or the kernel would."""
+    while not stop.wait(0.15):
+        for pid in service.worker_pids(lane)[:1]:
+            try:
+                os.kill(pid, signal.SIGKILL)
+            except ProcessLookupError:
+                continue
+            killed.append(pid)
+
+
+def test_workers_killed_in_the_middle_of_a_batch_change_no_verdict(tmp_path: Path) -> None:
+    with serving(tmp_path / "data", "--workers", "2", VEREDICTO_CACHE_SIZE="0") as service:
+        items = [sql(f"SELECT {'count(*)' if n % 3 else 'sum(n)'} FROM t WHERE n >= {n % 2 * -1}") for n in range(300)]
+        calm = [result["reward"] for result in service.score(items)]
+        stop, killed = threading.Event(), list[int]()
+        killer = threading.Thread(target=kill_all, args=(service, "sql", stop, killed))
+        killer.start()
+        try:
+            disturbed = [result["reward"] for result in service.score(items * 3)]
+        finally:
+            stop.set()
+            killer.join()
+        assert killed
+        assert disturbed == calm * 3
+        assert set(calm) == {0.0, 1.0}
+
+
+def test_an_answer_that_never_ends_is_scored_zero_and_its_neighbours_are_judged(service: RunningService) -> None:
+    first, endless, last = service.score([sql("SELECT count(*) FROM t"), sql(SPIN, cpu_s=0.3), sql("SELECT 1 FROM t")])
+    assert (first["reward"], last["reward"]) == (1.0, 0.0)
+    assert (endless["outcome"], endless["reward"]) == ("scored", 0.0)
+    checks: Any = endless["checks"]
+    assert [check["code"] for check in checks] == ["sql.timeout"]
+
+
+def test_no_worker_outlives_the_service(tmp_path: Path) -> None:
+    with serving(tmp_path / "data", "--workers", "1") as service:
+        pids = [pid for lane in ("sql", "light", "xml", "python") for pid in service.worker_pids(lane)]
+        assert len(pids) >= 4
+    deadline = time.monotonic() + 20
+    while time.monotonic() < deadline and any(psutil.pid_exists(pid) for pid in pids):
+        time.sleep(0.1)
+    assert [pid for pid in pids if psutil.pid_exists(pid)] == []
+
+
+def test_a_full_queue_is_503_with_retry_after_and_nothing_is_started(tmp_path: Path) -> None:
+    with serving(tmp_path / "data", "--workers", "1", VEREDICTO_MAX_QUEUED="20") as service:
+        answer = httpx.post(f"{service.url}/score", json={"items": [sql("SELECT 1")] * 21}, timeout=60)
+        assert answer.status_code == 503
+        assert int(answer.headers["retry-after"]) >= 1
+        assert service.score([sql("SELECT count(*) FROM t")])[0]["reward"] == 1.0
+
+
+def test_with_a_key_made_every_route_but_health_asks_for_it(tmp_path: Path) -> None:
+    from veredicto_verifier.keys import Keys
+
+    with serving(tmp_path / "data", "--workers", "1") as service:
+        secret = Keys(service.data_dir).create("trainer")
+        assert httpx.get(f"{service.url}/healthz").status_code == 200
+        assert httpx.get(f"{service.url}/packs").status_code == 401
+        assert httpx.get(f"{service.url}/packs", headers={"Authorization": "Bearer wrong"}).status_code == 403
+        good = httpx.get(f"{service.url}/packs", headers={"Authorization": f"Bearer {secret}"})
+        assert good.status_code == 200
+        assert secret not in (service.data_dir / "keys.json").read_text()
