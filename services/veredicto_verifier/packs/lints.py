@@ -1,0 +1,99 @@
+"""What `pack check` says beyond errors: tasks that are valid but weak, by verifier.
+
+A lint is a suspicion about a task, never an outcome. The exception is a task that one constant completion would
+pass: that is an error of the check, since nobody can learn from it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from veredicto_verifier.packs.loading import comparable
+from veredicto_verifier.packs.pack import Pack
+from veredicto_verifier.verifier import Spec
+
+Level = Literal["error", "lint"]
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing that is wrong or weak, where it stands and what to do about it."""
+
+    level: Level
+    where: str
+    code: str
+    message: str
+
+
+Found = tuple[Level, str, str]
+"""Level, code, message."""
+Lint = Callable[[Any, Any], Iterator[Found]]
+"""From a verifier's spec and its prepared task to what is weak about it."""
+
+
+def lint_cfdi(spec: Any, _task: Any) -> Iterator[Found]:
+    """A task without a request is passed by any one valid invoice."""
+    if spec.request is None:
+        yield (
+            "error",
+            "lint.no_request",
+            "request is null, so one constant invoice passes; state what the invoice is for",
+        )
+
+
+def lint_sql(spec: Any, _task: Any) -> Iterator[Found]:
+    """One fixture does not tell a query from its answer."""
+    if len(spec.fixtures) == 1:
+        yield (
+            "lint",
+            "lint.one_fixture",
+            "one fixture does not tell a query from its result; give at least two that differ",
+        )
+
+
+def lint_python(spec: Any, _task: Any) -> Iterator[Found]:
+    """Few cases are passed by a table of answers."""
+    if spec.format != "asserts" and len(spec.cases) < MIN_CASES:
+        yield "lint", "lint.few_cases", f"fewer than {MIN_CASES} cases are passed by a table of answers; add cases"
+
+
+MIN_CASES = 3
+
+LINTS: dict[str, tuple[Lint, ...]] = {
+    "cfdi": (lint_cfdi,),
+    "python": (lint_python,),
+    "sql": (lint_sql,),
+}
+"""By verifier; the order is the order of the report."""
+
+
+def lint_task(name: str, spec: Spec, task: Any) -> Iterator[Found]:
+    """What is weak about one prepared task."""
+    for lint in LINTS.get(name, ()):
+        yield from lint(spec, task)
+
+
+def lint_pack(pack: Pack) -> Iterator[Finding]:
+    """What is weak about the pack as a whole: a question of another split that training also sees."""
+    trained = {comparable(task.prompt): task.where for task in pack.tasks.get("train", {}).values()}
+    for split, tasks in pack.tasks.items():
+        for task in tasks.values() if split != "train" else ():
+            seen = trained.get(comparable(task.prompt))
+            if seen is not None:
+                message = f"asks what {seen} asks, so a score on {split} is no generalisation"
+                yield Finding("lint", task.where, "lint.overlap", message)
+
+
+def twin_tasks(pack: Pack) -> Iterator[Finding]:
+    """Tasks of one split that ask the same with the same words."""
+    for tasks in pack.tasks.values():
+        first: dict[str, str] = {}
+        for task in tasks.values():
+            where = first.setdefault(comparable(task.prompt), task.where)
+            if where != task.where:
+                yield Finding("lint", task.where, "lint.twin", f"asks what {where} asks; drop one of them")
+
+
+PACK_LINTS: Mapping[str, Callable[[Pack], Iterator[Finding]]] = {"overlap": lint_pack, "twin": twin_tasks}
