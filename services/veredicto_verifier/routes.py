@@ -44,7 +44,7 @@ async def verifiers(request: Request) -> list[VerifierInfo]:
 
 
 @router.get("/packs", summary="Packs with their digests")
-async def packs(request: Request) -> list[PackInfo]:
+async def packs(request: Request) -> tuple[PackInfo, ...]:
     """Every pack that is served."""
     return _service(request).shelf.infos()
 
@@ -53,13 +53,13 @@ async def packs(request: Request) -> list[PackInfo]:
 async def tasks(
     request: Request,
     pack: str,
-    split: str = "train",
+    split: str | None = None,
     category: str | None = None,
     limit: Limit = 100,
     cursor: str | None = None,
 ) -> TaskPage:
     """One page of tasks; send `next_cursor` back for the next one."""
-    return _service(request).shelf.tasks(pack, split=split, category=category, limit=limit, cursor=cursor)
+    return _service(request).shelf.tasks_page(pack, split=split, category=category, limit=limit, cursor=cursor)
 
 
 @router.get("/packs/{pack}/examples", summary="Few-shot examples of a pack")

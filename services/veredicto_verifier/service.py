@@ -7,6 +7,8 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+import structlog
+
 from veredicto_verifier.digests import verifier_digest
 from veredicto_verifier.ledger.idempotency import IdempotencyStore
 from veredicto_verifier.ledger.writer import LedgerWriter
@@ -18,6 +20,7 @@ from veredicto_verifier.scoring import Scorer
 from veredicto_verifier.settings import Settings
 
 VERSION = "0.1.0"
+log = structlog.get_logger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +52,10 @@ def worker_environment(settings: Settings) -> dict[str, str]:
 
 def load_shelf(packs: Sequence[Path], data_dir: Path) -> Shelf:
     """The built-in packs and the user's, with the cache under the data folder."""
-    return Shelf.load(packs, cache=data_dir / "packs", verifiers=VERIFIERS)
+    shelf = Shelf.load(packs, cache=data_dir / "packs", verifiers=VERIFIERS)
+    for fault in shelf.faults:
+        log.warning("pack skipped", fault=fault)
+    return shelf
 
 
 @asynccontextmanager
