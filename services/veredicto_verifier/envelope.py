@@ -6,7 +6,7 @@ import gzip
 import io
 import json
 import zlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
@@ -20,7 +20,9 @@ from veredicto_verifier.verifier import Completion, ToolCall
 MAX_INT_DIGITS = 4300
 """Longer integers stay text, since converting them takes quadratic time; no field of the contract takes one."""
 MAX_METADATA_KEYS = 32
-MAX_METADATA_CHARS = 512
+MAX_METADATA_CHARS = 16_384
+JSON_MARK = "\0json\0"
+"""Starts a kept text that is JSON."""
 
 
 class Header(BaseModel):
@@ -53,8 +55,7 @@ class Refusal:
 class ParsedItem:
     """One item, well-formed or with the fault that makes it not so.
 
-    `completion_text` and `prompt_text` are what the ledger keeps: the text, or canonical JSON of messages (a JSON
-    string literal when the text is not valid Unicode).
+    `completion_text` and `prompt_text` are what the ledger keeps (see `kept`).
     """
 
     id: str | None = None
@@ -144,7 +145,7 @@ def parse_item(raw: object, *, max_completion_bytes: int) -> ParsedItem:
     except ValidationError as error:
         return ParsedItem(
             id=_clean(raw.get("id")),
-            completion_text=None if text is None else kept_text(text),
+            completion_text=None if text is None else kept(text),
             fault=_malformed(_where(error)),
         )
     if not isinstance(item.completion, str):
@@ -155,8 +156,8 @@ def parse_item(raw: object, *, max_completion_bytes: int) -> ParsedItem:
         group=item.group,
         policy_version=item.policy_version,
         metadata=item.metadata,
-        prompt_text=_messages_text(item.prompt) if item.prompt is not None else None,
-        completion_text=kept_text(text) if text is not None else _messages_text(item.completion),
+        prompt_text=kept(item.prompt) if item.prompt is not None else None,
+        completion_text=kept(item.completion if text is None else text),
         completion=None if refusal else _judged(item.completion),
         task=item.task,
         fault=fault,
@@ -164,15 +165,26 @@ def parse_item(raw: object, *, max_completion_bytes: int) -> ParsedItem:
     )
 
 
-def kept_text(text: str) -> str:
-    """The text as the ledger keeps it: itself, or its JSON literal when it is not valid Unicode."""
-    return json.dumps(text) if _bad_unicode(text) else text
+def kept(value: str | Sequence[ChatMessage]) -> str:
+    """A prompt or completion as the ledger keeps it.
+
+    Plain text stays itself. Messages, and text that holds NUL or lone surrogates, become a marker that starts with
+    NUL and their JSON, so that no text can pass for messages.
+    """
+    if isinstance(value, str):
+        return JSON_MARK + json.dumps(value) if "\0" in value or _bad_unicode(value) else value
+    return JSON_MARK + json.dumps([message.model_dump(exclude_none=True) for message in value], ensure_ascii=False)
+
+
+def restored(text: str) -> Any:
+    """What was sent, from what the ledger keeps: text, or messages as JSON."""
+    return json.loads(text[len(JSON_MARK) :]) if text.startswith(JSON_MARK) else text
 
 
 def _task_fault(item: Item) -> TaskFault | None:
     metadata = item.metadata or {}
-    if len(metadata) > MAX_METADATA_KEYS or sum(len(str(v)) + len(k) for k, v in metadata.items()) > 16_384:
-        return _malformed(f"metadata: at most {MAX_METADATA_KEYS} keys and 16,384 characters")
+    if len(metadata) > MAX_METADATA_KEYS or sum(len(str(v)) + len(k) for k, v in metadata.items()) > MAX_METADATA_CHARS:
+        return _malformed(f"metadata: at most {MAX_METADATA_KEYS} keys and {MAX_METADATA_CHARS} characters")
     task = item.task
     if task.ref is not None and (task.verifier is not None or task.spec is not None):
         return _malformed("task: give either `ref`, or `verifier` and `spec`")
@@ -220,12 +232,6 @@ def _judged(completion: str | tuple[ChatMessage, ...]) -> Completion:
         for call in turn.tool_calls or ()
     )
     return Completion(turns[-1].content or "" if turns else "", calls)
-
-
-def _messages_text(value: str | tuple[ChatMessage, ...]) -> str:
-    if isinstance(value, str):
-        return value
-    return json.dumps([message.model_dump(exclude_none=True) for message in value], ensure_ascii=False)
 
 
 def _malformed(detail: str) -> TaskFault:
