@@ -31,3 +31,27 @@ imports: venv
 
 pytest: venv
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadfile
+
+openapi: venv
+	$(BIN)/python -m veredicto_verifier.openapi proto/openapi.json
+
+# Trains a small policy on demo-sql against a real service; at most 6 minutes on 2 cores. SEED=1..3
+SEED ?= 1
+demo: venv
+	$(BIN)/python deploy/demo.py --seed $(SEED)
+
+DATA_DIR ?= veredicto-data
+serve: venv
+	$(BIN)/veredicto serve --data-dir $(DATA_DIR)
+
+bench: bench-service
+
+# Each bench-<name> runs bench/<name>.py: a table, and as last line one JSON object, also under bench/results/.
+bench-%: venv
+	$(BIN)/python bench/$*.py
+
+compose-test: venv
+	$(BIN)/python deploy/compose_test.py
+
+clean:
+	rm -rf .venv runs bench/results build
