@@ -6,6 +6,7 @@ import json
 
 from hypothesis import given
 from hypothesis import strategies as st
+
 from veredicto_proto.messages import ChatMessage
 from veredicto_verifier.envelope import kept, parse_envelope, parse_item, restored
 
