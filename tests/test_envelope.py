@@ -1,4 +1,4 @@
-"""The envelope keeps what was sent, exactly, and never confuses text with messages."""
+"""The envelope keeps what was sent, exactly, and an odd item is its own fault."""
 
 from __future__ import annotations
 
@@ -7,24 +7,9 @@ import json
 from hypothesis import given
 from hypothesis import strategies as st
 
-from veredicto_proto.messages import ChatMessage
-from veredicto_verifier.envelope import kept, parse_envelope, parse_item, restored
+from veredicto_verifier.envelope import parse_envelope, parse_item
 
 ANY_TEXT = st.text(st.characters(exclude_categories=()))
-
-
-@given(ANY_TEXT)
-def test_a_text_comes_back_as_it_was_sent(text: str) -> None:
-    assert restored(kept(text)) == text
-    kept(text).encode("utf-8")
-
-
-@given(st.text(), st.text())
-def test_messages_never_pass_for_text_nor_text_for_messages(prompt: str, answer: str) -> None:
-    messages = (ChatMessage(role="user", content=prompt), ChatMessage(role="assistant", content=answer))
-    restored_messages = restored(kept(messages))
-    assert restored_messages == [message.model_dump(exclude_none=True) for message in messages]
-    assert restored(kept(kept(messages))) == kept(messages)
 
 
 JSON = st.recursive(
@@ -46,6 +31,14 @@ def test_what_lacks_a_task_or_a_completion_is_malformed(raw: object) -> None:
 def test_an_item_with_odd_fields_is_malformed_and_never_an_exception(raw: dict[str, object]) -> None:
     item = parse_item(raw, max_completion_bytes=100)
     assert item.fault is not None or item.task is not None
+
+
+@given(ANY_TEXT)
+def test_the_ledger_is_given_the_completion_as_it_was_sent(text: str) -> None:
+    item = parse_item({"completion": text, "task": {"ref": "a/b/c"}}, max_completion_bytes=10_000)
+    assert item.completion_text == text
+    assert item.completion_is_messages is False
+    assert (item.completion is None) == (item.refusal is not None)
 
 
 @given(st.integers(min_value=-(10**400), max_value=10**400))

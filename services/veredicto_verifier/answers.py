@@ -8,7 +8,7 @@ from typing import Any
 
 from veredicto_proto.messages import ERROR_CODES
 from veredicto_verifier.envelope import Header
-from veredicto_verifier.ledger.records import Entry
+from veredicto_verifier.ledger.records import Entry, Failure
 from veredicto_verifier.scoring import Scored
 
 Stamps = Mapping[str, Mapping[str, str]]
@@ -29,17 +29,18 @@ def entry(scored: Scored, header: Header, request_id: str) -> Entry:
         metadata=item.metadata,
         prompt=item.prompt_text,
         completion=item.completion_text,
+        completion_is_messages=item.completion_is_messages,
         answer=verdict.answer,
         category=task.category if task else None,
         verifier=task.verifier if task else None,
         task=task.canonical if task else None,
-        fixtures={name: fixture.path for name, fixture in task.fixtures.items()} if task else {},
+        fixtures=task.fixtures if task else {},
         outcome=verdict.outcome,
         reward=verdict.reward,
         passed=verdict.passed,
         checks=verdict.checks,
         flags=verdict.flags,
-        error=_error(scored),
+        error=Failure(verdict.error_code, verdict.error_message or "") if verdict.error_code else None,
         cached=verdict.cached,
         queue_ms=verdict.queue_ms,
         exec_ms=verdict.exec_ms,

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import secrets
 import time
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
-from typing import Any
+from functools import partial
 
 import orjson
 import structlog
@@ -20,6 +19,7 @@ from veredicto_verifier import answers, problems, routes
 from veredicto_verifier.envelope import Envelope, ParsedItem, decompress, parse_envelope, parse_item
 from veredicto_verifier.errors import RequestTooLarge, ServiceError
 from veredicto_verifier.keys import require_key
+from veredicto_verifier.ledger.digests import digest
 from veredicto_verifier.scoring import Scored
 from veredicto_verifier.service import VERSION, Service, running
 from veredicto_verifier.settings import Settings
@@ -91,23 +91,22 @@ async def _score(service: Service, request: Request, request_id: str) -> Respons
     streamed = NDJSON in request.headers.get("accept", "")
     key = request.headers.get("idempotency-key")
     if key is not None:
-        digest = hashlib.sha256(body).digest()
-        async with service.idempotency.claim(key, digest) as claim:
-            if claim.response is None:
-                await claim.save(_answer_bytes(request_id, await _judge(service, envelope, request_id)))
-            assert claim.response is not None
-            return _whole(claim.response, streamed=streamed)
+        answer, _ = await service.idempotency.answer(
+            key, digest(body), partial(_whole_answer, service, envelope, request_id)
+        )
+        return _whole(answer, streamed=streamed)
     if streamed:
         futures = service.scorer.submit(_items(service, envelope))
         return StreamingResponse(_stream(service, envelope, request_id, futures), media_type=NDJSON)
-    return _whole(_answer_bytes(request_id, await _judge(service, envelope, request_id)), streamed=False)
+    return _whole(await _whole_answer(service, envelope, request_id), streamed=False)
 
 
-async def _judge(service: Service, envelope: Envelope, request_id: str) -> list[dict[str, Any]]:
-    """Validate each item, schedule, record, and only then have results to answer with."""
+async def _whole_answer(service: Service, envelope: Envelope, request_id: str) -> bytes:
+    """Validate each item, schedule, record, and only then have something to answer with."""
     scored = await asyncio.gather(*service.scorer.submit(_items(service, envelope)))
     records = await _record(service, scored, envelope, request_id)
-    return [answers.result(one, record, service.stamps) for one, record in zip(scored, records, strict=True)]
+    results = [answers.result(one, record, service.stamps) for one, record in zip(scored, records, strict=True)]
+    return orjson.dumps({"request_id": request_id, "results": results})
 
 
 def _items(service: Service, envelope: Envelope) -> list[ParsedItem]:
@@ -142,10 +141,6 @@ async def _stream(
 
 async def _indexed(index: int, future: asyncio.Future[Scored]) -> tuple[int, Scored]:
     return index, await future
-
-
-def _answer_bytes(request_id: str, results: list[dict[str, Any]]) -> bytes:
-    return orjson.dumps({"request_id": request_id, "results": results})
 
 
 def _whole(answer: bytes, *, streamed: bool) -> Response:

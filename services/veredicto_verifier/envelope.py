@@ -21,8 +21,6 @@ MAX_INT_DIGITS = 4300
 """Longer integers stay text, since converting them takes quadratic time; no field of the contract takes one."""
 MAX_METADATA_KEYS = 32
 MAX_METADATA_CHARS = 16_384
-JSON_MARK = "\0json\0"
-"""Starts a kept text that is JSON."""
 
 
 class Header(BaseModel):
@@ -64,6 +62,7 @@ class ParsedItem:
     metadata: Mapping[str, Any] | None = None
     prompt_text: str | None = None
     completion_text: str | None = None
+    completion_is_messages: bool = False
     completion: Completion | None = None
     task: Task | None = None
     fault: TaskFault | None = None
@@ -145,7 +144,7 @@ def parse_item(raw: object, *, max_completion_bytes: int) -> ParsedItem:
     except ValidationError as error:
         return ParsedItem(
             id=_clean(raw.get("id")),
-            completion_text=None if text is None else kept(text),
+            completion_text=text,
             fault=_malformed(_where(error)),
         )
     if not isinstance(item.completion, str):
@@ -158,6 +157,7 @@ def parse_item(raw: object, *, max_completion_bytes: int) -> ParsedItem:
         metadata=item.metadata,
         prompt_text=kept(item.prompt) if item.prompt is not None else None,
         completion_text=kept(item.completion if text is None else text),
+        completion_is_messages=text is None,
         completion=None if refusal else _judged(item.completion),
         task=item.task,
         fault=fault,
@@ -166,19 +166,10 @@ def parse_item(raw: object, *, max_completion_bytes: int) -> ParsedItem:
 
 
 def kept(value: str | Sequence[ChatMessage]) -> str:
-    """A prompt or completion as the ledger keeps it.
-
-    Plain text stays itself. Messages, and text that holds NUL or lone surrogates, become a marker that starts with
-    NUL and their JSON, so that no text can pass for messages.
-    """
+    """A prompt or completion as the ledger keeps it: the text, or the JSON of the messages."""
     if isinstance(value, str):
-        return JSON_MARK + json.dumps(value) if "\0" in value or _bad_unicode(value) else value
-    return JSON_MARK + json.dumps([message.model_dump(exclude_none=True) for message in value], ensure_ascii=False)
-
-
-def restored(text: str) -> Any:
-    """What was sent, from what the ledger keeps: text, or messages as JSON."""
-    return json.loads(text[len(JSON_MARK) :]) if text.startswith(JSON_MARK) else text
+        return value
+    return json.dumps([message.model_dump(exclude_none=True) for message in value], ensure_ascii=False)
 
 
 def _task_fault(item: Item) -> TaskFault | None:

@@ -12,7 +12,8 @@ from fastapi.responses import HTMLResponse, JSONResponse
 from veredicto_proto.messages import DemonstrationPage, PackInfo, TaskPage, VerifierInfo
 from veredicto_verifier import problems
 from veredicto_verifier.errors import ServiceError
-from veredicto_verifier.ledger import reading
+from veredicto_verifier.ledger.reading import LedgerReader, RecordFilter
+from veredicto_verifier.ledger.rows import RecordDetail, RecordPage, RunRow, RunSummary
 from veredicto_verifier.probes import failing_verifiers
 from veredicto_verifier.registry import VERIFIERS
 from veredicto_verifier.sandbox.confine import capabilities
@@ -25,6 +26,10 @@ Limit = Annotated[int, Query(ge=1, le=1000)]
 def _service(request: Request) -> Service:
     service: Service = request.app.state.service
     return service
+
+
+def _ledger(request: Request) -> LedgerReader:
+    return LedgerReader(_service(request).settings.data_dir)
 
 
 @router.get("/verifiers", summary="Verifiers with the JSON Schema of their spec and an example")
@@ -80,40 +85,50 @@ async def machine(_request: Request) -> dict[str, Any]:
     return {"version": VERSION, "verifiers": sorted(VERIFIERS), "sandbox": await asyncio.to_thread(capabilities)}
 
 
-@router.get("/audit/records", summary="Records, newest last")
+@router.get("/audit/records", summary="Records, newest first")
 async def records(
     request: Request,
     run: str | None = None,
     step: int | None = None,
+    phase: str | None = None,
     group: str | None = None,
     verifier: str | None = None,
     code: str | None = None,
     outcome: str | None = None,
     limit: Limit = 100,
     cursor: str | None = None,
-) -> dict[str, Any]:
+) -> RecordPage:
     """Ledger lines that match, without texts."""
-    where = {"run": run, "step": step, "group": group, "verifier": verifier, "code": code, "outcome": outcome}
-    folder = _service(request).settings.data_dir
-    return await asyncio.to_thread(reading.records, folder, limit=limit, cursor=cursor, **where)
+    wanted = RecordFilter(
+        run=run,
+        step=step,
+        phase=phase,
+        group=group,
+        verifier=verifier,
+        code=code,
+        outcome=outcome,
+        limit=limit,
+        cursor=cursor,
+    )
+    return await asyncio.to_thread(_ledger(request).records, wanted)
 
 
 @router.get("/audit/records/{record}", summary="One record with its texts, never its spec")
-async def record(request: Request, record: str) -> dict[str, Any]:
+async def record(request: Request, record: str) -> RecordDetail:
     """Why an answer got its reward."""
-    return await asyncio.to_thread(reading.record, _service(request).settings.data_dir, record)
+    return await asyncio.to_thread(_ledger(request).record, record)
 
 
 @router.get("/audit/runs", summary="Runs in the ledger")
-async def runs(request: Request) -> list[dict[str, Any]]:
-    """One line per run."""
-    return await asyncio.to_thread(reading.runs, _service(request).settings.data_dir)
+async def runs(request: Request) -> list[RunRow]:
+    """One line per run, the most recently active first."""
+    return await asyncio.to_thread(_ledger(request).runs)
 
 
-@router.get("/audit/runs/{run}", summary="One run, step by step")
-async def run(request: Request, run: str) -> dict[str, Any]:
+@router.get("/audit/runs/{run:path}", summary="One run, step by step")
+async def run(request: Request, run: str) -> RunSummary:
     """Rewards, outcomes, failing codes and flags of a run."""
-    return await asyncio.to_thread(reading.summary, _service(request).settings.data_dir, run)
+    return await asyncio.to_thread(_ledger(request).summary, run)
 
 
 @router.get("/healthz", summary="Alive")
@@ -127,11 +142,10 @@ async def readyz(request: Request) -> Response:
     """A known-good and a known-bad probe through every verifier."""
     service = _service(request)
     try:
+        await service.ledger.append([])
         failing = await failing_verifiers(service.scheduler)
     except ServiceError as error:
         return problems.response(503, "Not ready", error.detail)
-    if not service.ledger.healthy:
-        failing = [*failing, "ledger"]
     if failing:
         return problems.response(503, "Not ready", f"failing: {', '.join(failing)}")
     return JSONResponse({"status": "ready", "verifiers": sorted(VERIFIERS)})

@@ -131,7 +131,9 @@ class LedgerReader:
         path = segment_path(self._folder, record.writer, record.segment)
         line = line_at(path, record.seq)
         if line is None or RecordId.of(*record[:3], hash_of(line)) != record:
-            raise NotFound(f"the ledger holds no record {record_id}; if it was answered, run `audit verify --head` on it")
+            raise NotFound(
+                f"the ledger holds no record {record_id}; if it was answered, run `audit verify --head` on it"
+            )
         with closing(TextStore.open_to_read(self._folder)) as texts:
             detail = _Detail(texts, read_fields(line))
             found = detail.build(record, self._header(path), line)
