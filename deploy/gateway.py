@@ -47,7 +47,6 @@ class Gateway:
         async with asyncio.timeout(CONNECT_SECONDS):
             answers, requests = await asyncio.open_connection(*self._target)
         with contextlib.closing(requests):
-            # Either side may end first: a client that hangs up must also end the wait for its answer.
             await asyncio.gather(pump(reader, requests), pump(answers, writer))
 
 
