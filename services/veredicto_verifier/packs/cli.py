@@ -79,8 +79,9 @@ def check(
     as_json: AsJson = False,
 ) -> None:
     """Run every task's gold against itself and report errors and lints; exit status 1 if there are errors."""
+    faults: tuple[str, ...] = ()
     if what:
-        chosen, faults = [_pack(one, packs or [], data_dir) for one in what], ()
+        chosen = [_pack(one, packs or [], data_dir) for one in what]
     else:
         shelf = _shelf(packs or [], data_dir)
         chosen, faults = list(shelf.packs.values()), shelf.faults

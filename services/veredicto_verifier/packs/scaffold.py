@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from veredicto_verifier.errors import PackFault
+from veredicto_verifier.packs.loading import PACK_NAME, SPLIT_NAME
 from veredicto_verifier.packs.tables import Table, read_table, vary
 
 VARIATIONS = 2
@@ -36,6 +38,8 @@ def scaffold(
     Raises:
         PackFault: a file cannot be read, a question lacks a field, or the verifier has no scaffold.
     """
+    if not re.fullmatch(PACK_NAME, name):
+        raise PackFault(f"{name[:60]!r} cannot name a pack; use at most 60 of a-z, 0-9, - and _")
     if verifier not in SPECS:
         raise PackFault(f"no scaffold for verifier {verifier!r}; choose from {', '.join(SPECS)}, or write the files")
     if verifier == "sql" and not data:
@@ -51,6 +55,8 @@ def scaffold(
     for index, row in enumerate(rows):
         where = f"{questions}: question {index + 1}"
         split = row.get("split") or ("test" if index % TEST_EVERY == TEST_EVERY - 1 else "train")
+        if not re.fullmatch(SPLIT_NAME, split):
+            raise PackFault(f"{where}: {split[:60]!r} cannot name a split; use train or test")
         task = _task(f"{index + 1:04d}", verifier, row, tables, names, where)
         splits.setdefault(split, []).append(json.dumps(task, ensure_ascii=False))
     files |= {f"tasks/{split}.jsonl": "\n".join(lines) + "\n" for split, lines in splits.items() if lines}

@@ -190,10 +190,15 @@ def _candidates(folders: Sequence[Path], cache: Path, faults: list[str]) -> list
         inner = (
             [folder] if (folder / "pack.toml").is_file() else sorted(path.parent for path in folder.glob("*/pack.toml"))
         )
-        if not inner:
+        if not inner and not _is_empty(folder):
             faults.append(f"{folder}: neither a pack (a folder with a pack.toml) nor a folder of packs")
         found.extend(inner)
     return found
+
+
+def _is_empty(folder: Path) -> bool:
+    """An empty folder is no fault: packs may be put there later."""
+    return folder.is_dir() and not any(folder.iterdir())
 
 
 def _after(cursor: str | None, listed: Sequence[PackTask]) -> int:
