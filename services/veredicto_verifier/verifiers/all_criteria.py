@@ -135,7 +135,9 @@ def _score(verdicts: list[tuple[_Part, Grade]]) -> float:
     """0 if a gate failed, else the weighted mean of the other criteria's own rewards."""
     if any(part.criterion.gate and not verdict.passed for part, verdict in verdicts):
         return 0.0
-    counted = [(part.criterion.weight, reward(part.spec, verdict)) for part, verdict in verdicts if not part.criterion.gate]
+    counted = [
+        (part.criterion.weight, reward(part.spec, verdict)) for part, verdict in verdicts if not part.criterion.gate
+    ]
     total = sum(weight for weight, _reward in counted)
     return sum(weight * earned for weight, earned in counted) / total if counted else 0.0
 

@@ -73,9 +73,7 @@ def prepare(spec: JsonSpec, _context: Context) -> JsonTask:
             values that the schema itself refuses.
     """
     try:
-        validator = jsonschema_rs.validator_for(
-            spec.json_schema, validate_formats=spec.formats, retriever=_deny, offline=True
-        )
+        validator = jsonschema_rs.validator_for(spec.json_schema, validate_formats=spec.formats, retriever=_deny)
     except (ValueError, jsonschema_rs.ReferencingError) as error:
         raise TaskFault("task.spec_invalid", f"$.schema: {_first_line(error)}") from error
     for error in validator.iter_errors(spec.expected):

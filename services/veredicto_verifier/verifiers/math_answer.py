@@ -69,7 +69,9 @@ def grade(task: MathTask, answer: Answer) -> Grade:
     if not same_currency(found.currency, task.gold.currency):
         return _refused("math.wrong_unit", "the currency is not the one asked for")
     if task.spec.percent == "same" and found.percent != task.gold.percent:
-        return _refused("math.wrong_unit", "a percent sign too many" if found.percent else "the percent sign is missing")
+        return _refused(
+            "math.wrong_unit", "a percent sign too many" if found.percent else "the percent sign is missing"
+        )
     if abs(_value(found, task.spec) - _value(task.gold, task.spec)) > task.tolerance:
         return _refused("math.wrong_value", "the final answer is another number")
     return Grade(passed=True, checks=(Check("math.value", passed=True, score=1.0),))
