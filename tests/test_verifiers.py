@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from veredicto_verifier.errors import LimitExceeded, TaskFault
+from veredicto_verifier.extraction import CODES
 from veredicto_verifier.judging import judge
 from veredicto_verifier.registry import VERIFIERS
 from veredicto_verifier.specs import parse_spec
@@ -86,20 +87,11 @@ def test_a_case_gives_its_verdict_twice(name: str, case: dict[str, Any]) -> None
 
 
 def known_codes(name: str) -> set[str]:
-    extraction = set(EXTRACTION_CODES)
+    extraction = set(CODES)
     own = set(VERIFIERS[name].codes)
     if name == "all":
         own |= {code for verifier in VERIFIERS.values() for code in verifier.codes}
     return own | extraction
-
-
-EXTRACTION_CODES = {
-    "extract.missing",
-    "extract.ambiguous",
-    "extract.unclosed",
-    "extract.malformed_call",
-    "extract.unfinished_reasoning",
-}
 
 
 @pytest.mark.parametrize("name", VERIFIERS)
@@ -111,7 +103,8 @@ def test_a_case_table_holds_every_kind(name: str) -> None:
 def test_a_doc_page_names_every_code_flag_and_field(name: str) -> None:
     verifier = VERIFIERS[name]
     page = (DOCS / f"{name}.md").read_text(encoding="utf-8")
-    words = [*verifier.codes, *verifier.flags, *verifier.spec.model_fields]
+    fields = [field.alias or name for name, field in verifier.spec.model_fields.items()]
+    words = [*verifier.codes, *verifier.flags, *fields]
     assert [word for word in words if f"`{word}`" not in page] == []
 
 

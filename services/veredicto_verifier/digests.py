@@ -10,11 +10,12 @@ from collections.abc import Iterator, Mapping
 from importlib.resources.abc import Traversable
 from typing import Any
 
+from veredicto_verifier.extraction import MODULES
 from veredicto_verifier.verifier import Verifier
 
 PACKAGE = "veredicto_verifier"
 COMMON = (
-    f"{PACKAGE}.extraction",
+    *MODULES,
     f"{PACKAGE}.judging",
     f"{PACKAGE}.specs",
     f"{PACKAGE}.verifier",

@@ -48,7 +48,7 @@ class Spec(BaseModel):
     """How the answer is taken from the completion; see docs/extraction.md."""
     think_prefilled: bool = False
     """The prompt already opened `<think>`, so text without `</think>` is all reasoning."""
-    stop: tuple[str, ...] = ()
+    stop: tuple[Annotated[str, StringConstraints(min_length=1, max_length=64)], ...] = ()
     """Further end markers; the completion is cut at the first one."""
     limits: Limits = Limits()
     """Time and memory for one completion."""
