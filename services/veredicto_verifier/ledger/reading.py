@@ -19,7 +19,7 @@ from veredicto_verifier.errors import InvalidRequest, NotFound
 from veredicto_verifier.ledger import queries
 from veredicto_verifier.ledger.digests import parse, wide
 from veredicto_verifier.ledger.lines import RecordId, hash_of, read_fields
-from veredicto_verifier.ledger.records import identifier
+from veredicto_verifier.ledger.records import identifier, is_digested
 from veredicto_verifier.ledger.rows import (
     MOVABLE,
     CategoryRow,
@@ -156,7 +156,7 @@ class LedgerReader:
         return verifiers
 
     def _with_names(self, rows: list[Named]) -> list[Named]:
-        if not any(_is_digest(value) for row in rows for value in _names_of(row)):
+        if not any(is_digested(value) for row in rows for value in _names_of(row)):
             return rows
         with closing(TextStore.open_to_read(self._folder)) as texts:
             return _with_full_names(rows, texts)
@@ -203,7 +203,8 @@ class _Detail:
             return None
         if found is None:
             self._missing.append(name or key)
-        return found
+            return None
+        return found.encode("utf-8", "backslashreplace").decode()  # lone surrogates cannot go over the wire
 
 
 _SUMMARY = {
@@ -252,13 +253,9 @@ def _with_full_names(rows: list[Named], texts: TextStore) -> list[Named]:
     spelt = []
     for row in rows:
         known = {f.name: getattr(row, f.name) for f in fields(row) if f.name in _IDENTIFIERS}
-        full = {name: texts.read(parse(value)) for name, value in known.items() if _is_digest(value)}
+        full = {name: texts.read(parse(value)) for name, value in known.items() if is_digested(value)}
         spelt.append(replace(row, **{name: text for name, text in full.items() if isinstance(text, str)}))
     return spelt
 
 
 _IDENTIFIERS = ("run", "request_id", "item_id", "group", "category")
-
-
-def _is_digest(value: object) -> bool:
-    return isinstance(value, str) and value.startswith("sha256:") and len(value) == 50

@@ -119,6 +119,16 @@ def identifier(text: str) -> str:
     return _short_name(text, MAX_IDENTIFIER_BYTES, {})
 
 
+def check_name(text: str) -> str:
+    """A check's name as it stands in a line."""
+    return _short_name(text, MAX_CHECK_NAME_BYTES, {})
+
+
+def is_digested(name: object) -> bool:
+    """Whether an identifier of a line stands for its text by digest (no plain one is as long)."""
+    return isinstance(name, str) and name.startswith("sha256:") and len(name) == 50
+
+
 def _fields(entry: Entry, texts: dict[str, bytes]) -> dict[str, Any]:
     """The fields of a line but its notes, checks and verifier; nulls and defaults are left out."""
     completion = None if entry.completion is None else _keep(texts, encode(entry.completion))

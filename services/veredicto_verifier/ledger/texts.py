@@ -17,7 +17,7 @@ from typing import NamedTuple, Self
 import zstandard
 
 from veredicto_verifier.errors import LedgerFault
-from veredicto_verifier.ledger.digests import decode, raw
+from veredicto_verifier.ledger.digests import decode, raw, wide
 
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS texts (
@@ -98,13 +98,22 @@ class TextStore:
         self._remember(texts)
 
     def get(self, name: str) -> bytes | Redacted | None:
-        """The text of a digest, or that it was redacted, or None if it was never stored."""
+        """The text of a digest, or that it was redacted, or None if it was never stored.
+
+        Raises:
+            LedgerFault: what is stored has another digest.
+        """
         row = self._connection.execute(
             "SELECT coding, body, redacted_ms FROM texts WHERE digest = ?", (raw(name),)
         ).fetchone()
         if row is None:
             return None
-        return Redacted(row[2]) if row[2] is not None else _decoded(row[0], row[1])
+        if row[2] is not None:
+            return Redacted(row[2])
+        text = _intact(raw(name), row[0], row[1])
+        if text is None:
+            raise LedgerFault(f"the text stored as {wide(name)} has another content; restore texts.sqlite")
+        return text
 
     def read(self, name: str) -> str | Redacted | None:
         """Like `get`, as text."""
@@ -138,11 +147,7 @@ class TextStore:
         """Walk all stored texts: for each `(number so far, None)`, or its digest where the content has another."""
         rows = self._connection.execute("SELECT digest, coding, body FROM texts WHERE redacted_ms IS NULL")
         for number, (name, coding, body) in enumerate(rows, 1):
-            try:
-                intact = hashlib.sha256(_decoded(coding, body)).digest() == name
-            except (zstandard.ZstdError, TypeError):
-                intact = False
-            yield number, None if intact else bytes(name)
+            yield number, bytes(name) if _intact(name, coding, body) is None else None
 
     def count(self) -> int:
         """Number of texts stored and not redacted."""
@@ -212,7 +217,10 @@ def _coded(data: bytes, compressor: zstandard.ZstdCompressor) -> tuple[int, byte
     return (_ZSTD, packed) if len(packed) < len(data) else (_PLAIN, data)
 
 
-def _decoded(coding: int, body: bytes) -> bytes:
-    if coding == _PLAIN:
-        return bytes(body)
-    return zstandard.ZstdDecompressor().decompress(body, max_output_size=_MAX_TEXT_BYTES)
+def _intact(name: bytes, coding: int, body: bytes) -> bytes | None:
+    """The text of a row, or None where it does not have the digest that it is stored under."""
+    try:
+        text = body if coding == _PLAIN else zstandard.ZstdDecompressor().decompress(body, _MAX_TEXT_BYTES)
+        return bytes(text) if hashlib.sha256(text).digest() == name else None
+    except (zstandard.ZstdError, TypeError, ValueError):
+        return None
