@@ -65,7 +65,7 @@ COMPLEMENTS = (
     "vehiculousado/vehiculousado.xsd",
     "ventavehiculos/ventavehiculos11.xsd",
 )
-"""Schemas of complements that a CFDI 4.0 may carry, one per namespace; 3.3 must stay out, or a 3.3 invoice validates."""
+"""Schemas of complements that a CFDI 4.0 may carry, one a namespace; 3.3 stays out, or a 3.3 invoice validates."""
 
 
 def build_schemas(target: Path) -> dict[str, str]:

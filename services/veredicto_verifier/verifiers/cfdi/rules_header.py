@@ -58,7 +58,7 @@ def _subtotal_sum(cfdi: Comprobante, facts: Facts) -> Iterator[Fault]:
     if cfdi.tipo not in PRICED or found is None or added is None or decimals is None:
         return
     if found != rounded(added, decimals):
-        yield fault(cfdi, f"SubTotal {found} no es la suma de los importes de sus conceptos, {rounded(added, decimals)}")
+        yield fault(cfdi, f"SubTotal {found} no es la suma de los importes, {rounded(added, decimals)}")
 
 
 def _subtotal_zero(cfdi: Comprobante, facts: Facts) -> Iterator[Fault]:

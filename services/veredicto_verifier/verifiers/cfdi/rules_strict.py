@@ -1,4 +1,4 @@
-"""Rules of ours where SAT's own leave a hole that a model finds: sums that are close enough, hidden text, borrowed seals.
+"""Rules of ours where SAT's own leave a hole: sums that are close enough, hidden text, borrowed seals.
 
 SAT's limits widen with the decimals that are not written: 1 × 100.00 = 149.00 is within them.
 """

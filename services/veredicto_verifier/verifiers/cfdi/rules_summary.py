@@ -1,4 +1,4 @@
-"""Rules on the invoice's tax summary (SAT's matrix: Impuestos): every sum is of what the lines say, never recomputed."""
+"""Rules on the invoice's tax summary (SAT's matrix: Impuestos): each sum is of what the lines say, never recomputed."""
 
 from __future__ import annotations
 
