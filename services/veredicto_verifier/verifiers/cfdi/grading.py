@@ -7,7 +7,7 @@ after them all run, so that a shaped score can tell a near miss from a far one.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from decimal import Context, localcontext
 
 from lxml import etree
@@ -200,11 +200,10 @@ def _capped(checks: list[Check]) -> list[Check]:
         return checks
     kept, left = checks[: MAX_CHECKS - 1], checks[MAX_CHECKS - 1 :]
     failed = [check for check in left if not check.passed]
-    if not failed:
-        return [*kept, left[0]]
-    first = failed[0]
-    reason = f"{first.reason[: MAX_REASON - 40]} (y {len(failed) - 1} códigos más)"
-    return [*kept, Check(first.name, passed=False, score=first.score, code=first.code, reason=reason)]
+    if len(failed) < 2:
+        return [*kept, *failed] if failed else [*kept, left[0]]
+    reason = f"{failed[0].reason[: MAX_REASON - 40]} (y {len(failed) - 1} códigos más)"
+    return [*kept, replace(failed[0], reason=reason)]
 
 
 def _schema_check(faults: list[SchemaFault]) -> Check:
