@@ -1,0 +1,247 @@
+"""Judge one answer: contract, well-formed, schema, catalogues, arithmetic, business rules, match, in that order.
+
+A layer that fails gives one check per code (twenty at most in all). Contract and form end the judgement; the layers
+after them all run, so that a shaped score can tell a near miss from a far one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from decimal import Context, localcontext
+
+from lxml import etree
+
+from veredicto_verifier.errors import TaskFault
+from veredicto_verifier.verifier import Answer, Check, Flag, Grade
+from veredicto_verifier.verifier import Context as TaskContext
+from veredicto_verifier.verifiers.cfdi.catalogues import load_catalogues
+from veredicto_verifier.verifiers.cfdi.comprobante import CFD4, CFD_FAMILY, Comprobante, read_comprobante
+from veredicto_verifier.verifiers.cfdi.expected import Expected, expect
+from veredicto_verifier.verifiers.cfdi.matching import Aspect, match
+from veredicto_verifier.verifiers.cfdi.reference import write_reference
+from veredicto_verifier.verifiers.cfdi.rfc import suspicious_rfcs
+from veredicto_verifier.verifiers.cfdi.rule import Facts, Fault, Layer
+from veredicto_verifier.verifiers.cfdi.rules import PRECISION, RULES, run_rules
+from veredicto_verifier.verifiers.cfdi.schemas import SchemaFault, load_schema, schema_faults
+from veredicto_verifier.verifiers.cfdi.scoring import WEIGHTS, Findings, shaped_score
+from veredicto_verifier.verifiers.cfdi.spec import CfdiSpec, Request
+from veredicto_verifier.verifiers.xml_document import Document, DocumentRules, Refusal, parse_document
+
+MAX_CHECKS = 20
+MAX_REASON = 300
+COMMENT_SHARE = 0.05
+CONTRACT = {
+    "empty": "la respuesta está vacía",
+    "too_large": "el documento pasa del tamaño permitido",
+    "encoding": "el documento debe ser UTF-8, sin BOM y sin declarar otra codificación",
+    "doctype": "no se admite DOCTYPE, ENTITY ni otra declaración de DTD",
+    "instruction": "no se admiten instrucciones de proceso",
+    "multiple_documents": "debe haber exactamente un documento",
+    "too_many_elements": "el documento tiene demasiados elementos",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class CfdiTask:
+    """A task ready to judge: what rules may know, and what the request expects (None: no request)."""
+
+    spec: CfdiSpec
+    facts: Facts
+    expected: Expected | None
+
+    @property
+    def max_conceptos(self) -> int | None:
+        """More lines than this are a flood, not an invoice."""
+        return None if self.expected is None else 2 * len(self.expected.lines) + 5
+
+
+@dataclass(frozen=True, slots=True)
+class Examination:
+    """What the layers found in a document that can be read."""
+
+    cfdi: Comprobante
+    schema: list[SchemaFault]
+    faults: Mapping[str, list[Fault]]
+    aspects: list[Aspect] = field(default_factory=list)
+
+    @property
+    def passed(self) -> bool:
+        """Whether every layer holds."""
+        return not self.schema and not self.faults and all(aspect.fraction == 1 for aspect in self.aspects)
+
+
+def prepare(spec: CfdiSpec, context: TaskContext) -> CfdiTask:
+    """Load schemas and catalogues, compute the request's invoice and prove that it can be written.
+
+    Raises:
+        TaskFault: `task.gold_failed`, when the invoice that the request describes breaks a rule itself.
+    """
+    load_schema()
+    request = spec.request
+    declared = request is not None and any(
+        tax.base is not None for line in request.conceptos for tax in (*line.traslados, *line.retenciones)
+    )
+    facts = Facts(load_catalogues(), spec.now, strict_base=not declared)
+    if request is None:
+        return CfdiTask(spec, facts, None)
+    task = CfdiTask(spec, facts, _expected(request, facts))
+    _prove(task, request)
+    return task
+
+
+def grade(task: CfdiTask, answer: Answer) -> Grade:
+    """Judge the answer's text; never raises for anything it can hold."""
+    limits = DocumentRules(task.spec.max_bytes, task.spec.max_elements)
+    document = parse_document(answer.text, limits)
+    if isinstance(document, Refusal):
+        return _refused(document)
+    stopped = _wrong_root(document.root) or _flood(document.root, task)
+    if stopped is not None:
+        return stopped
+    found = examine(task, document.root)
+    checks = _checks(task, found)
+    findings = _findings(task, found)
+    passed = all(check.passed for check in checks)
+    return Grade(passed, tuple(checks), 0.0 if passed else shaped_score(findings), _flags(document, found.cfdi, task))
+
+
+def examine(task: CfdiTask, root: etree._Element) -> Examination:
+    """Run schema, rules and match over a parsed invoice."""
+    cfdi = read_comprobante(root)
+    schema = schema_faults(root)
+    faults = run_rules(cfdi, task.facts)
+    aspects = []
+    if task.expected is not None and task.spec.request is not None:
+        aspects = match(cfdi, task.spec.request, task.expected)
+    return Examination(cfdi, schema, faults, aspects)
+
+
+def _expected(request: Request, facts: Facts) -> Expected:
+    decimals = facts.catalogues.currencies.get(request.moneda)
+    if decimals is None:
+        raise TaskFault("task.gold_failed", "$.request.moneda: not a currency of c_Moneda; correct the request")
+    with localcontext(Context(prec=PRECISION)):
+        return expect(request, decimals)
+
+
+def _prove(task: CfdiTask, request: Request) -> None:
+    assert task.expected is not None
+    with localcontext(Context(prec=PRECISION)):
+        root = write_reference(request, task.expected)
+    found = examine(task, root)
+    if found.passed:
+        return
+    wrong = [f"cfdi.xsd at {fault.path[:60]} {fault.attribute}" for fault in found.schema[:2]]
+    wrong += [f"{code} at {faults[0].path}" for code, faults in found.faults.items()]
+    wrong += [aspect.code for aspect in found.aspects if aspect.fraction != 1]
+    text = "; ".join(wrong)[:180]
+    raise TaskFault("task.gold_failed", f"$.request: the invoice that it describes breaks {text}; correct the request")
+
+
+def _refused(refusal: Refusal) -> Grade:
+    place = f" (línea {refusal.line})" if refusal.line else ""
+    if refusal.cause != "not_well_formed":
+        reason = CONTRACT[refusal.cause] + place
+        return Grade(False, (_failed("contract", f"cfdi.{refusal.cause}", reason),))
+    reason = f"no es XML bien formado{place}: {refusal.detail}"
+    checks = (_passed("contract"), _failed("well_formed", "cfdi.not_well_formed", reason))
+    return Grade(False, checks, score=float(WEIGHTS["contract"]))
+
+
+def _wrong_root(root: etree._Element) -> Grade | None:
+    tag, version = str(root.tag), root.get("Version", "").strip(" \t\r\n")
+    if tag == f"{{{CFD4}}}Comprobante" and version == "4.0":
+        return None
+    invoice = tag.startswith(CFD_FAMILY) and tag.endswith("}Comprobante")
+    code = "cfdi.wrong_version" if invoice else "cfdi.wrong_root"
+    reason = "debe ser un cfdi:Comprobante de http://www.sat.gob.mx/cfd/4 con Version 4.0"
+    return Grade(False, (_passed("contract"), _failed("well_formed", code, reason, score=0.5)), score=0.05)
+
+
+def _flood(root: etree._Element, task: CfdiTask) -> Grade | None:
+    if task.max_conceptos is None:
+        return None
+    count = sum(1 for _ in root.iter(f"{{{CFD4}}}Concepto"))
+    if count <= task.max_conceptos:
+        return None
+    reason = f"{count} conceptos son muchos más de los pedidos"
+    return Grade(False, (_failed("contract", "cfdi.too_many_concepts", reason),))
+
+
+def _checks(task: CfdiTask, found: Examination) -> list[Check]:
+    findings = _findings(task, found)
+    checks = [_passed("contract"), _passed("well_formed"), _schema_check(found.schema)]
+    layers: tuple[Layer, ...] = ("catalogues", "arithmetic", "business")
+    for layer in layers:
+        codes = [code for code in found.faults if RULES[code].layer == layer]
+        reasons = {code: _reason(found.faults[code]) for code in codes}
+        checks += _layer_checks(layer, reasons, findings.fraction(layer))
+    wrong = {aspect.code: aspect.reason for aspect in found.aspects if aspect.fraction != 1}
+    checks += _layer_checks("match", wrong, findings.fraction("match"))
+    if task.expected is None:
+        checks[-1] = _passed("match", "not_checked: la tarea no trae una solicitud con la cual comparar")
+    return _capped(checks)
+
+
+def _layer_checks(layer: str, reasons: Mapping[str, str], score: float) -> list[Check]:
+    if not reasons:
+        return [_passed(layer)]
+    weight = float(WEIGHTS[layer]) / len(reasons)
+    return [
+        Check(f"cfdi.{layer}", passed=False, score=score, code=code, reason=reason[:MAX_REASON], weight=weight)
+        for code, reason in reasons.items()
+    ]
+
+
+def _capped(checks: list[Check]) -> list[Check]:
+    """Twenty checks at most; the last says how many codes are left out."""
+    if len(checks) <= MAX_CHECKS:
+        return checks
+    kept, left = checks[: MAX_CHECKS - 1], checks[MAX_CHECKS - 1 :]
+    failed = [check for check in left if not check.passed]
+    if len(failed) < 2:
+        return [*kept, *failed] if failed else [*kept, left[0]]
+    reason = f"{failed[0].reason[: MAX_REASON - 40]} (y {len(failed) - 1} códigos más)"
+    return [*kept, replace(failed[0], reason=reason)]
+
+
+def _schema_check(faults: list[SchemaFault]) -> Check:
+    if not faults:
+        return _passed("xsd")
+    first = faults[0]
+    at = f"@{first.attribute[:30]}" if first.attribute else ""
+    more = f" (y {len(faults) - 1} más)" if len(faults) > 1 else ""
+    path = first.path if len(first.path) <= 60 else "…" + first.path[-59:]
+    return _failed("xsd", "cfdi.xsd", f"XSD {first.kind} en la línea {first.line}: {path}{at}{more}")
+
+
+def _reason(faults: list[Fault]) -> str:
+    more = f" (y {len(faults) - 1} más)" if len(faults) > 1 else ""
+    return f"{faults[0].path}: {faults[0].reason}{more}"
+
+
+def _passed(layer: str, reason: str = "") -> Check:
+    return Check(f"cfdi.{layer}", passed=True, score=1.0, reason=reason, weight=float(WEIGHTS[layer]))
+
+
+def _failed(layer: str, code: str, reason: str, *, score: float = 0.0) -> Check:
+    weight = float(WEIGHTS[layer])
+    return Check(f"cfdi.{layer}", passed=False, score=score, code=code, reason=reason[:MAX_REASON], weight=weight)
+
+
+def _findings(task: CfdiTask, found: Examination) -> Findings:
+    lines = len(task.expected.lines) if task.expected else max(1, len(found.cfdi.conceptos))
+    return Findings(not found.schema, found.faults, found.aspects, lines)
+
+
+def _flags(document: Document, cfdi: Comprobante, task: CfdiTask) -> tuple[Flag, ...]:
+    flags = []
+    if document.comment_bytes > COMMENT_SHARE * document.num_bytes:
+        share = document.comment_bytes / document.num_bytes
+        flags.append(Flag("comment_padding", f"{share:.0%} of the document is comments"))
+    request = task.spec.request
+    known = (request.emisor.rfc, request.receptor.rfc) if request else ()
+    for path in suspicious_rfcs(cfdi, known):
+        flags.append(Flag("rfc_digit", f"{path}: the check digit does not fit"))
+    return tuple(flags)

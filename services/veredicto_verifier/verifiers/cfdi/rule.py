@@ -1,0 +1,78 @@
+"""What a rule is: a small function that names the faults of one kind in an invoice."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from decimal import ROUND_HALF_UP, Decimal
+from typing import Literal, NamedTuple
+
+from veredicto_verifier.verifiers.cfdi.catalogues import Catalogues
+from veredicto_verifier.verifiers.cfdi.comprobante import Comprobante, Node
+
+Layer = Literal["catalogues", "arithmetic", "business"]
+Part = Literal["header", "conceptos", "summary", ""]
+"""Where an arithmetic rule counts in the shaped score."""
+Source = Literal["O", "C", "K", "strict"]
+"""What decides it: the document alone, a catalogue, a given clock; `strict` is ours, not SAT's."""
+
+
+class Fault(NamedTuple):
+    """One violation: path of the element and the reason in Spanish."""
+
+    path: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What a rule may know beside the invoice."""
+
+    catalogues: Catalogues
+    now: datetime | None = None
+    strict_base: bool = True
+    """False when the request itself states bases (fuel, margin schemes), which the match then compares."""
+
+
+Check = Callable[[Comprobante, Facts], Iterator[Fault]]
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """One row of the table: `meaning` is the condition that must hold, for the docs."""
+
+    code: str
+    layer: Layer
+    source: Source
+    check: Check
+    meaning: str
+    part: Part = ""
+
+
+def fault(node: Node, reason: str) -> Fault:
+    """A fault at a node."""
+    return Fault(node.path, reason)
+
+
+def shown(text: str | None) -> str:
+    """At most 30 characters of the document's text, for a reason."""
+    if text is None:
+        return "(ausente)"
+    return text if len(text) <= 30 else text[:29] + "…"
+
+
+def rounded(value: Decimal, decimals: int) -> Decimal:
+    """`value` to that many decimals, halves away from zero, as SAT rounds."""
+    return value.quantize(Decimal(1).scaleb(-decimals), rounding=ROUND_HALF_UP)
+
+
+def total(nodes: tuple[Node, ...], name: str) -> Decimal | None:
+    """The sum of one attribute over nodes that carry it; None when one is written as no number."""
+    amounts = [node.amount(name) for node in nodes if node.get(name) is not None]
+    return None if any(amount is None for amount in amounts) else sum((one for one in amounts if one), Decimal(0))
+
+
+def currency_decimals(cfdi: Comprobante, facts: Facts) -> int | None:
+    """Decimals of the invoice's currency; None for an unknown one."""
+    return facts.catalogues.currencies.get(cfdi.get("Moneda") or "")

@@ -1,0 +1,69 @@
+"""Every rule by code, the codes that nobody can decide offline, and one pass over an invoice."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from decimal import Context, localcontext
+
+from veredicto_verifier.verifiers.cfdi.comprobante import Comprobante
+from veredicto_verifier.verifiers.cfdi.rule import Facts, Fault, Rule
+from veredicto_verifier.verifiers.cfdi.rules_concepts import CONCEPTS
+from veredicto_verifier.verifiers.cfdi.rules_header import HEADER
+from veredicto_verifier.verifiers.cfdi.rules_parties import PARTIES
+from veredicto_verifier.verifiers.cfdi.rules_strict import STRICT
+from veredicto_verifier.verifiers.cfdi.rules_summary import SUMMARY
+
+PRECISION = 120
+"""Digits of every computation: products of two 24-digit numbers and their sums are exact."""
+
+RULES: Mapping[str, Rule] = {rule.code: rule for rule in (*HEADER, *PARTIES, *CONCEPTS, *SUMMARY, *STRICT)}
+
+NOT_CHECKED: Mapping[str, str] = {
+    "40102": "needs the seal",
+    "40106": "needs the certificate",
+    "40118": "needs the day's exchange rate",
+    "40120": "needs the year's limit",
+    "40128": "needs the PAC's list of confirmations",
+    "40129": "needs the PAC's list of confirmations",
+    "40138": "needs SAT's list of taxpayers (the match compares the name)",
+    "40139": "needs SAT's list of taxpayers (the match compares the name)",
+    "40142": "needs SAT's online service",
+    "40143": "needs SAT's list of taxpayers",
+    "40144": "needs SAT's list of taxpayers (the match compares the name)",
+    "40145": "needs SAT's list of taxpayers (the match compares the name)",
+    "40147": "needs SAT's list of taxpayers",
+    "40148": "needs SAT's list of taxpayers",
+    "40163": "needs columns of c_ClaveProdServ that the schemas lack",
+    "40164": "needs columns of c_ClaveProdServ that the schemas lack",
+    "40187": "needs SAT's list of obligations",
+    "40190": "needs SAT's list of taxpayers",
+    "40192": "needs SAT's list of taxpayers",
+    "40194": "needs the customs catalogues",
+    "40199": "needs the customs catalogues",
+    "40224": "needs a mark in SAT's list of taxpayers",
+    "40225": "needs a mark in SAT's list of taxpayers",
+}
+"""Codes of SAT's matrix that this version does not decide, with the reason."""
+
+BY_SCHEMA: tuple[str, ...] = (
+    "40101", "40121", "40123", "40124", "40131", "40133", "40150", "40170", "40174", "40175", "40176", "40181",
+    "40182", "40183", "40207", "40217",
+)  # fmt: skip
+"""Codes whose condition is the schema's own, reported as `cfdi.xsd`."""
+
+SAME_AS: Mapping[str, str] = {"40200": "40195", "40209": "40206"}
+"""Codes whose condition another code already states."""
+
+
+def run_rules(cfdi: Comprobante, facts: Facts, rules: Iterable[Rule] = ()) -> dict[str, list[Fault]]:
+    """The faults of every rule that found any, by code, in the order of the table (`rules` empty: all of it).
+
+    An exception that escapes here is a bug of ours, and is left to escape.
+    """
+    found: dict[str, list[Fault]] = {}
+    with localcontext(Context(prec=PRECISION)):
+        for rule in rules or RULES.values():
+            faults = list(rule.check(cfdi, facts))
+            if faults:
+                found[rule.code] = faults
+    return found

@@ -1,0 +1,270 @@
+"""Rules on the lines of the invoice and their taxes (SAT's matrix: Conceptos)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from decimal import ROUND_CEILING, ROUND_DOWN, Decimal
+
+from veredicto_verifier.verifiers.cfdi.comprobante import Comprobante, Concepto, Node
+from veredicto_verifier.verifiers.cfdi.rule import Facts, Fault, Rule, fault, shown
+
+IVA, IEPS = "002", "003"
+UNTAXED = ("01", "03", "04", "05")
+FOREIGN_THIRD = "EXT990101NI1"
+FOREIGN_THIRD_NAME = (
+    "EXPEDICIÓN DE CFDI POR RESIDENTES EN MÉXICO QUE PRESTAN SERVICIOS DE INTERMEDIACIÓN ENTRE TERCEROS "
+    "A OFERENTES DE BIENES Y SERVICIOS RESIDENTES EN EL EXTRANJERO"
+)
+EPSILON = Decimal(1).scaleb(-12)
+
+
+def _product_known(cfdi: Comprobante, facts: Facts) -> Iterator[Fault]:
+    for concepto in cfdi.conceptos:
+        if concepto.get("ClaveProdServ") not in facts.catalogues.products:
+            yield fault(concepto, f"ClaveProdServ {shown(concepto.get('ClaveProdServ'))} no está en c_ClaveProdServ")
+
+
+def _unit_known(cfdi: Comprobante, facts: Facts) -> Iterator[Fault]:
+    for concepto in cfdi.conceptos:
+        if concepto.get("ClaveUnidad") not in facts.catalogues.units:
+            yield fault(concepto, f"ClaveUnidad {shown(concepto.get('ClaveUnidad'))} no está en c_ClaveUnidad")
+
+
+def _price_positive(cfdi: Comprobante, facts: Facts) -> Iterator[Fault]:
+    for concepto in cfdi.conceptos:
+        if cfdi.tipo in ("I", "E", "N") and concepto.amount("ValorUnitario") == 0:
+            yield fault(concepto, "ValorUnitario debe ser mayor que 0")
+
+
+def _half(node: Node, name: str) -> Decimal:
+    """Half a unit of the last decimal written."""
+    return Decimal(1).scaleb(-node.decimals(name)) / 2
+
+
+def _within(node: Node, low: Decimal, high: Decimal) -> bool:
+    """Whether Importe lies between the limits, cut to its own decimals as SAT does."""
+    found, unit = node.amount("Importe"), Decimal(1).scaleb(-node.decimals("Importe"))
+    if found is None:
+        return True
+    return low.quantize(unit, rounding=ROUND_DOWN) <= found <= high.quantize(unit, rounding=ROUND_CEILING)
+
+
+def _product_within(node: Node) -> bool:
+    quantity, price = node.amount("Cantidad"), node.amount("ValorUnitario")
+    if quantity is None or price is None:
+        return True
+    q, p = _half(node, "Cantidad"), _half(node, "ValorUnitario")
+    return _within(node, (quantity - q) * (price - p), (quantity + q - EPSILON) * (price + p - EPSILON))
+
+
+def _amount_limits(cfdi: Comprobante, facts: Facts) -> Iterator[Fault]:
+    for concepto in cfdi.conceptos:
+        if not _product_within(concepto):
+            yield fault(concepto, "Importe está fuera de los límites de Cantidad × ValorUnitario")
+
+
+def _discount_decimals(cfdi: Comprobante, facts: Facts) -> Iterator[Fault]:
+    for concepto in cfdi.conceptos:
+        if concepto.decimals("Descuento") > concepto.decimals("Importe"):
+            yield fault(concepto, "Descuento tiene más decimales que Importe")
+
+
+def _discount_limit(cfdi: Comprobante, facts: Facts) -> Iterator[Fault]:
+    for concepto in cfdi.conceptos:
+        discount, amount = concepto.amount("Descuento"), concepto.amount("Importe")
+        if discount is not None and amount is not None and discount > amount:
+            yield fault(concepto, f"Descuento {discount} es mayor que Importe {amount}")
+
+
+def _taxes_needed(cfdi: Comprobante, facts: Facts) -> Iterator[Fault]:
+    for concepto in cfdi.conceptos:
+        if concepto.get("ObjetoImp") == "02" and concepto.impuestos is None:
+            yield fault(concepto, "con ObjetoImp 02 falta el nodo Impuestos")
+
+
+def _taxes_absent(cfdi: Comprobante, facts: Facts) -> Iterator[Fault]:
+    for concepto in cfdi.conceptos:
+        if concepto.get("ObjetoImp") in UNTAXED and concepto.impuestos is not None:
+            yield fault(concepto, f"con ObjetoImp {concepto.get('ObjetoImp')} no debe existir el nodo Impuestos")
+
+
+def _holds(concepto: Concepto, *taxes: str) -> bool:
+    return any(tax.get("Impuesto") in taxes for tax in (*concepto.traslados, *concepto.retenciones))
+
+
+def _no_iva_no_ieps(cfdi: Comprobante, facts: Facts) -> Iterator[Fault]:
+    for concepto in cfdi.conceptos:
+        if concepto.get("ObjetoImp") in ("06", "08") and _holds(concepto, IVA, IEPS):
+            yield fault(concepto, "con ObjetoImp 06 u 08 no debe haber IVA ni IEPS")
+
+
+def _ieps_without_iva(cfdi: Comprobante, facts: Facts) -> Iterator[Fault]:
+    for concepto in cfdi.conceptos:
+        if concepto.get("ObjetoImp") != "07":
+            continue
+        if _holds(concepto, IVA) or not any(tax.get("Impuesto") == IEPS for tax in concepto.traslados):
+            yield fault(concepto, "con ObjetoImp 07 debe haber traslado de IEPS y ningún IVA")
+
+
+def _taxes_empty(cfdi: Comprobante, facts: Facts) -> Iterator[Fault]:
+    for concepto in cfdi.conceptos:
+        if concepto.impuestos is not None and not concepto.traslados and not concepto.retenciones:
+            yield fault(concepto, "el nodo Impuestos no tiene traslados ni retenciones")
+
+
+def _exempt_bare(cfdi: Comprobante, facts: Facts) -> Iterator[Fault]:
+    for concepto in cfdi.conceptos:
+        for tax in concepto.traslados:
+            rated = tax.get("TasaOCuota") is not None or tax.get("Importe") is not None
+            if tax.get("TipoFactor") == "Exento" and rated:
+                yield fault(tax, "con TipoFactor Exento no van TasaOCuota ni Importe")
+
+
+def _rated_complete(cfdi: Comprobante, facts: Facts) -> Iterator[Fault]:
+    for concepto in cfdi.conceptos:
+        for tax in concepto.traslados:
+            missing = tax.get("TasaOCuota") is None or tax.get("Importe") is None
+            if tax.get("TipoFactor") in ("Tasa", "Cuota") and missing:
+                yield fault(tax, "con TipoFactor Tasa o Cuota van TasaOCuota e Importe")
+
+
+def _rates(taxes: tuple[Node, ...], facts: Facts, *, retencion: bool) -> Iterator[Fault]:
+    for tax in taxes:
+        rate = tax.amount("TasaOCuota")
+        known = facts.catalogues.has_rate
+        if rate is not None and not known(tax.get("Impuesto"), tax.get("TipoFactor"), rate, retencion=retencion):
+            yield fault(tax, f"TasaOCuota {rate} no está en c_TasaOCuota para ese impuesto y factor")
+
+
+def _transfer_rates(cfdi: Comprobante, facts: Facts) -> Iterator[Fault]:
+    for concepto in cfdi.conceptos:
+        yield from _rates(concepto.traslados, facts, retencion=False)
+
+
+def _withheld_rates(cfdi: Comprobante, facts: Facts) -> Iterator[Fault]:
+    for concepto in cfdi.conceptos:
+        yield from _rates(concepto.retenciones, facts, retencion=True)
+
+
+def _tax_limits(taxes: tuple[Node, ...]) -> Iterator[Fault]:
+    for tax in taxes:
+        basis, rate = tax.amount("Base"), tax.amount("TasaOCuota")
+        if basis is None or rate is None:
+            continue
+        half = _half(tax, "Base")
+        if not _within(tax, (basis - half) * rate, (basis + half - EPSILON) * rate):
+            yield fault(tax, "Importe está fuera de los límites de Base × TasaOCuota")
+
+
+def _transfer_limits(cfdi: Comprobante, facts: Facts) -> Iterator[Fault]:
+    for concepto in cfdi.conceptos:
+        yield from _tax_limits(concepto.traslados)
+
+
+def _withheld_limits(cfdi: Comprobante, facts: Facts) -> Iterator[Fault]:
+    for concepto in cfdi.conceptos:
+        yield from _tax_limits(concepto.retenciones)
+
+
+def _withheld_not_exempt(cfdi: Comprobante, facts: Facts) -> Iterator[Fault]:
+    for concepto in cfdi.conceptos:
+        for tax in concepto.retenciones:
+            if tax.get("TipoFactor") == "Exento":
+                yield fault(tax, "una retención no puede ser Exento")
+
+
+def _third_differs(cfdi: Comprobante, facts: Facts) -> Iterator[Fault]:
+    for third in _thirds(cfdi):
+        if third.get("RfcACuentaTerceros") in (cfdi.emisor.get("Rfc"), cfdi.receptor.get("Rfc")):
+            yield fault(third, "RfcACuentaTerceros debe ser distinto del emisor y del receptor")
+
+
+def _third_name(cfdi: Comprobante, facts: Facts) -> Iterator[Fault]:
+    for third in _foreign_thirds(cfdi):
+        if third.get("NombreACuentaTerceros") != FOREIGN_THIRD_NAME:
+            yield fault(third, f"con {FOREIGN_THIRD}, NombreACuentaTerceros es la leyenda que fija el SAT")
+
+
+def _third_regime_known(cfdi: Comprobante, facts: Facts) -> Iterator[Fault]:
+    for third in _thirds(cfdi):
+        if third.get("RegimenFiscalACuentaTerceros") not in facts.catalogues.regimenes:
+            yield fault(third, "RegimenFiscalACuentaTerceros no está en c_RegimenFiscal")
+
+
+def _third_place(cfdi: Comprobante, facts: Facts) -> Iterator[Fault]:
+    for third in _foreign_thirds(cfdi):
+        if third.get("DomicilioFiscalACuentaTerceros") != cfdi.get("LugarExpedicion"):
+            yield fault(third, f"con {FOREIGN_THIRD}, el domicilio debe ser igual a LugarExpedicion")
+
+
+def _third_regime(cfdi: Comprobante, facts: Facts) -> Iterator[Fault]:
+    for third in _foreign_thirds(cfdi):
+        if third.get("RegimenFiscalACuentaTerceros") != "616":
+            yield fault(third, f"con {FOREIGN_THIRD}, RegimenFiscalACuentaTerceros debe ser 616")
+
+
+def _thirds(cfdi: Comprobante) -> list[Node]:
+    return [concepto.terceros for concepto in cfdi.conceptos if concepto.terceros]
+
+
+def _foreign_thirds(cfdi: Comprobante) -> list[Node]:
+    return [third for third in _thirds(cfdi) if third.get("RfcACuentaTerceros") == FOREIGN_THIRD]
+
+
+def _customs_number(cfdi: Comprobante, facts: Facts) -> Iterator[Fault]:
+    for concepto in cfdi.conceptos:
+        if cfdi.comercio_exterior and concepto.pedimentos:
+            yield fault(concepto, "NumeroPedimento no va junto al complemento de comercio exterior")
+
+
+def _part_product_known(cfdi: Comprobante, facts: Facts) -> Iterator[Fault]:
+    for part in _parts(cfdi):
+        if part.get("ClaveProdServ") not in facts.catalogues.products:
+            yield fault(part, f"ClaveProdServ {shown(part.get('ClaveProdServ'))} no está en c_ClaveProdServ")
+
+
+def _part_price(cfdi: Comprobante, facts: Facts) -> Iterator[Fault]:
+    for part in _parts(cfdi):
+        if part.amount("ValorUnitario") == 0:
+            yield fault(part, "ValorUnitario debe ser mayor que 0")
+
+
+def _part_limits(cfdi: Comprobante, facts: Facts) -> Iterator[Fault]:
+    for part in _parts(cfdi):
+        if not _product_within(part):
+            yield fault(part, "Importe está fuera de los límites de Cantidad × ValorUnitario")
+
+
+def _parts(cfdi: Comprobante) -> list[Node]:
+    return [part for concepto in cfdi.conceptos for part in concepto.partes]
+
+
+CONCEPTS: tuple[Rule, ...] = (
+    Rule("cfdi.40162", "catalogues", "C", _product_known, "ClaveProdServ is in the catalogue"),
+    Rule("cfdi.40165", "catalogues", "C", _unit_known, "ClaveUnidad is in the catalogue"),
+    Rule("cfdi.40166", "business", "O", _price_positive, "ValorUnitario is above 0 for I, E and N"),
+    Rule("cfdi.40167", "arithmetic", "O", _amount_limits, "Importe is within SAT's limits", "conceptos"),
+    Rule("cfdi.40168", "arithmetic", "O", _discount_decimals, "Descuento has Importe's decimals", "conceptos"),
+    Rule("cfdi.40169", "arithmetic", "O", _discount_limit, "Descuento is at most Importe", "conceptos"),
+    Rule("cfdi.40171", "business", "O", _taxes_needed, "ObjetoImp 02 has Impuestos"),
+    Rule("cfdi.40172", "business", "O", _taxes_absent, "ObjetoImp 01, 03, 04, 05 has no Impuestos"),
+    Rule("cfdi.40173", "business", "O", _taxes_empty, "Impuestos is not empty"),
+    Rule("cfdi.40177", "business", "O", _exempt_bare, "Exento has neither TasaOCuota nor Importe"),
+    Rule("cfdi.40178", "business", "O", _rated_complete, "Tasa and Cuota have TasaOCuota and Importe"),
+    Rule("cfdi.40179", "catalogues", "C", _transfer_rates, "TasaOCuota of a traslado is in the catalogue"),
+    Rule("cfdi.40180", "arithmetic", "O", _transfer_limits, "Importe of a traslado is within limits", "conceptos"),
+    Rule("cfdi.40184", "business", "O", _withheld_not_exempt, "a retención is not Exento"),
+    Rule("cfdi.40185", "catalogues", "C", _withheld_rates, "TasaOCuota of a retención is in the catalogue"),
+    Rule("cfdi.40186", "arithmetic", "O", _withheld_limits, "Importe of a retención is within limits", "conceptos"),
+    Rule("cfdi.40188", "business", "O", _third_differs, "a third party is neither issuer nor receiver"),
+    Rule("cfdi.40189", "business", "O", _third_name, "EXT990101NI1 carries SAT's fixed name"),
+    Rule("cfdi.40191", "catalogues", "C", _third_regime_known, "a third party's regime is in the catalogue"),
+    Rule("cfdi.40193", "business", "O", _third_place, "EXT990101NI1 has the place of issue as postal code"),
+    Rule("cfdi.40195", "business", "O", _customs_number, "no NumeroPedimento beside foreign trade (40200 for parts)"),
+    Rule("cfdi.40196", "catalogues", "C", _part_product_known, "a part's ClaveProdServ is in the catalogue"),
+    Rule("cfdi.40197", "business", "O", _part_price, "a part's ValorUnitario is above 0"),
+    Rule("cfdi.40198", "arithmetic", "O", _part_limits, "a part's Importe is within limits", "conceptos"),
+    Rule("cfdi.40223", "business", "C", _third_regime, "EXT990101NI1 has regime 616"),
+    Rule("cfdi.40226", "business", "O", _no_iva_no_ieps, "ObjetoImp 06 and 08 carry no IVA or IEPS"),
+    Rule("cfdi.40227", "business", "O", _ieps_without_iva, "ObjetoImp 07 carries IEPS and no IVA"),
+)

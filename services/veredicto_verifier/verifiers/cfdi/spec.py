@@ -1,0 +1,133 @@
+"""The typed task: what invoice was asked for, in the client's words, with amounts as decimal strings."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, NaiveDatetime, StringConstraints, field_validator, model_validator
+
+from veredicto_verifier.verifier import Spec
+
+Amount = Annotated[str, StringConstraints(pattern=r"^(0|[1-9][0-9]{0,11})(\.[0-9]{1,6})?$")]
+"""A decimal as text, at most 12 integer digits and 6 decimals."""
+Text = Annotated[str, StringConstraints(min_length=1, max_length=1000, pattern=r"^[^|\s]([^|\n\t\r]*[^|\s])?$")]
+Rfc = Annotated[str, StringConstraints(pattern=r"^[A-Z&Ñ]{3,4}[0-9]{6}[A-Z0-9]{2}[0-9A]$")]
+PostalCode = Annotated[str, StringConstraints(pattern=r"^[0-9]{5}$")]
+Code = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9]{1,10}$")]
+Uuid = Annotated[str, StringConstraints(pattern=r"^[0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}$")]
+
+
+class RequestPart(BaseModel):
+    """Fields of a request: frozen, unknown ones refused."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
+
+
+class Emisor(RequestPart):
+    """Who issues the invoice."""
+
+    rfc: Rfc
+    nombre: Text
+    regimen_fiscal: Code
+
+
+class Receptor(RequestPart):
+    """Who receives it."""
+
+    rfc: Rfc
+    nombre: Text
+    domicilio_fiscal: PostalCode
+    regimen_fiscal: Code
+    uso_cfdi: Code
+
+
+class Impuesto(RequestPart):
+    """One tax of a line; the service computes base and amount."""
+
+    impuesto: Literal["001", "002", "003"]
+    tipo_factor: Literal["Tasa", "Cuota", "Exento"]
+    tasa_o_cuota: Amount | None = None
+    """Null only for `Exento`."""
+    base: Amount | None = None
+    """Only where the base is not the line's net amount (fuel, margin schemes)."""
+
+    @model_validator(mode="after")
+    def _rate_unless_exempt(self) -> Impuesto:
+        if (self.tipo_factor == "Exento") != (self.tasa_o_cuota is None):
+            raise ValueError("tasa_o_cuota is given exactly when tipo_factor is not Exento")
+        return self
+
+
+class Concepto(RequestPart):
+    """One line."""
+
+    clave_prod_serv: Code
+    clave_unidad: Code
+    descripcion: Text
+    cantidad: Amount
+    valor_unitario: Amount
+    descuento: Amount | None = None
+    objeto_imp: Code
+    no_identificacion: Text | None = None
+    unidad: Text | None = None
+    traslados: tuple[Impuesto, ...] = ()
+    retenciones: tuple[Impuesto, ...] = ()
+
+
+class Relacion(RequestPart):
+    """Earlier invoices that this one refers to."""
+
+    tipo_relacion: Code
+    uuids: Annotated[tuple[Uuid, ...], Field(min_length=1)]
+
+
+class InformacionGlobal(RequestPart):
+    """Period of an invoice to the public."""
+
+    periodicidad: Code
+    meses: Code
+    anio: Annotated[str, StringConstraints(pattern=r"^20[0-9]{2}$")]
+
+
+class Request(RequestPart):
+    """The invoice that the client asked for; what is null is left open and not judged."""
+
+    tipo: Literal["I", "E"]
+    fecha: NaiveDatetime
+    lugar_expedicion: PostalCode
+    moneda: Code
+    tipo_cambio: Amount | None = None
+    metodo_pago: Code
+    forma_pago: Code
+    exportacion: Code = "01"
+    serie: Text | None = None
+    folio: Text | None = None
+    condiciones_de_pago: Text | None = None
+    emisor: Emisor
+    receptor: Receptor
+    informacion_global: InformacionGlobal | None = None
+    relacionados: tuple[Relacion, ...] = ()
+    conceptos: Annotated[tuple[Concepto, ...], Field(min_length=1, max_length=2000)]
+
+    @field_validator("fecha")
+    @classmethod
+    def _whole_seconds(cls, value: datetime) -> datetime:
+        if value.microsecond:
+            raise ValueError("an invoice's date has whole seconds")
+        return value
+
+
+class CfdiSpec(Spec):
+    """A CFDI 4.0 invoice to be written."""
+
+    request: Request | None = None
+    """What the invoice must say; null judges the invoice alone, and the match is `not_checked`."""
+    profile: Literal["unsealed"] = "unsealed"
+    """`unsealed`: Sello, NoCertificado and Certificado are absent or empty."""
+    now: NaiveDatetime | None = None
+    """The moment of stamping: Fecha must not lie after it, nor more than 72 hours before; null: not judged."""
+    max_bytes: Annotated[int, Field(ge=1024, le=4_194_304)] = 262_144
+    """UTF-8 bytes of the document."""
+    max_elements: Annotated[int, Field(ge=10, le=100_000)] = 5_000
+    """Elements of the document."""
