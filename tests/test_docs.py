@@ -7,7 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from conftest import environment
+from tests.serving import environment
 from veredicto_proto.messages import ERROR_CODES
 from veredicto_verifier.metrics import Metrics
 from veredicto_verifier.openapi import document

@@ -10,7 +10,7 @@ import httpx
 import pytest
 import zstandard
 
-from conftest import RunningService
+from tests.serving import RunningService
 from veredicto_proto.messages import ERROR_CODES, ScoreResponse
 
 MATH = {"verifier": "math", "spec": {"answer": "42"}}

@@ -12,7 +12,7 @@ from typing import Any
 import httpx
 import psutil
 
-from conftest import RunningService, serving
+from tests.serving import RunningService, serving
 
 SPIN = "SELECT sum(a.n * b.n * c.n) FROM t a, t b, t c, t d, t e"
 FIXTURE = {"script": "CREATE TABLE t AS SELECT range AS n FROM range(2000)"}

@@ -16,7 +16,7 @@ from veredicto_verifier.ledger.reading import LedgerReader, RecordFilter
 from veredicto_verifier.ledger.rows import RecordDetail, RecordPage, RunRow, RunSummary
 from veredicto_verifier.probes import failing_verifiers
 from veredicto_verifier.registry import VERIFIERS
-from veredicto_verifier.sandbox.confine import capabilities
+from veredicto_verifier.sandbox.policy import capabilities
 from veredicto_verifier.service import VERSION, Service
 
 router = APIRouter()
