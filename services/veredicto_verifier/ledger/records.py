@@ -27,7 +27,7 @@ _FRAME_BYTES = 102
 """Bytes of a line around its fields: position, time, previous digest, checksum, braces, newline (seq < 10^8)."""
 _NOTES_BYTES = 55
 _EXACT_DIGITS = 10**15
-_MOVABLE = ("item", "request", "category", "policy", "flags")
+_MOVABLE = ("item", "request", "category", "policy", "flags", "ms")
 """Fields that move into the notes when a line is too long, in this order."""
 
 
