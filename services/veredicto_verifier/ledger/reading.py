@@ -42,10 +42,6 @@ _NO_NETWORK: dict[str, str | bool | int | float | list[str]] = {
     "autoload_known_extensions": False,
     "threads": 2,
 }
-    "autoinstall_known_extensions": False,
-    "autoload_known_extensions": False,
-    "threads": 2,
-}
 
 Named = TypeVar("Named", RunRow, RecordRow, CategoryRow)
 
@@ -79,7 +75,7 @@ class LedgerReader:
     def runs(self) -> list[RunRow]:
         """Every run, the most recently active first; records without a run name come as run None."""
         found = self._ask(queries.RUNS)
-        return self._with_names([RunRow(*row[:-2], iso(row[-2]), iso(row[-1])) for row in found]  # type: ignore[call-arg])
+        return self._with_names([RunRow(*(*row[:-2], iso(row[-2]), iso(row[-1]))) for row in found])
 
     def summary(self, run: str) -> RunSummary:
         """One run in figures.
