@@ -20,7 +20,8 @@ from veredicto_verifier.errors import LedgerFault, NotFound, ServiceError
 from veredicto_verifier.ledger import tables
 from veredicto_verifier.ledger.reading import LedgerReader
 from veredicto_verifier.ledger.redaction import redact as redact_texts
-from veredicto_verifier.ledger.replay import Replay, replay as replay_records
+from veredicto_verifier.ledger.replay import Replay
+from veredicto_verifier.ledger.replay import replay as replay_records
 from veredicto_verifier.ledger.segments import lines_folder
 from veredicto_verifier.ledger.verification import verify as verify_ledger
 

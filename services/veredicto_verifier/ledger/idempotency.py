@@ -1,4 +1,4 @@
-"""Answers kept for 24 hours under their `Idempotency-Key`, so that a retry gets the same records, also after a restart."""
+"""Answers kept for 24 hours under their `Idempotency-Key`: a retry gets the same records, also after a restart."""
 
 from __future__ import annotations
 
@@ -94,9 +94,10 @@ class IdempotencyStore:
                 return stored, True
             answer = await produce()
             await self._off_loop(self._store, name, body_digest, answer)
-            return answer, False
         except sqlite3.Error as error:
             raise LedgerUnavailable(f"the answer cannot be kept under its Idempotency-Key: {error}") from error
+        else:
+            return answer, False
         finally:
             del self._running[name]
             running.ended.set()

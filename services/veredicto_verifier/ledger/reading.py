@@ -37,7 +37,11 @@ from veredicto_verifier.ledger.segments import line_at, segment_path, segments
 from veredicto_verifier.ledger.texts import Redacted, TextStore
 
 MAX_PAGE = 1_000
-_NO_NETWORK = {"autoinstall_known_extensions": False, "autoload_known_extensions": False, "threads": 2}
+_NO_NETWORK: dict[str, str | bool | int | float | list[str]] = {
+    "autoinstall_known_extensions": False,
+    "autoload_known_extensions": False,
+    "threads": 2,
+}
 
 Named = TypeVar("Named", RunRow, RecordRow, CategoryRow)
 
@@ -70,8 +74,8 @@ class LedgerReader:
 
     def runs(self) -> list[RunRow]:
         """Every run, the most recently active first; records without a run name come as run None."""
-        found = [RunRow(*row[:7], iso(row[7]), iso(row[8])) for row in self._ask(queries.RUNS)]
-        return self._with_names(found)
+        found = self._ask(queries.RUNS)
+        return self._with_names([RunRow(*(*row[:-2], iso(row[-2]), iso(row[-1]))) for row in found])
 
     def summary(self, run: str) -> RunSummary:
         """One run in figures.
@@ -254,7 +258,8 @@ def _with_full_names(rows: list[Named], texts: TextStore) -> list[Named]:
     for row in rows:
         known = {f.name: getattr(row, f.name) for f in fields(row) if f.name in _IDENTIFIERS}
         full = {name: texts.read(parse(value)) for name, value in known.items() if is_digested(value)}
-        spelt.append(replace(row, **{name: text for name, text in full.items() if isinstance(text, str)}))
+        texts_found: dict[str, Any] = {name: text for name, text in full.items() if isinstance(text, str)}
+        spelt.append(replace(row, **texts_found))
     return spelt
 
 

@@ -23,11 +23,11 @@ MAX_CHECK_NAME_BYTES = 120
 MAX_VERIFIER_NAME_BYTES = 24
 """Names in the registry may not be longer, or the bound on a line would not hold."""
 
-_FRAME_BYTES = 102
-"""Bytes of a line around its fields: position, time, previous digest, checksum, braces, newline (seq < 10^8)."""
+_FRAME_BYTES = 101
+"""Bytes of a line around its fields and their braces: position (seq < 10^8), time, previous digest, checksum, newline."""
 _NOTES_BYTES = 55
 _EXACT_DIGITS = 10**15
-_MOVABLE = ("item", "request", "category", "policy", "flags")
+_MOVABLE = ("item", "request", "category", "policy", "flags", "ms")
 """Fields that move into the notes when a line is too long, in this order."""
 
 
@@ -171,7 +171,7 @@ def _notes(entry: Entry) -> dict[str, Any]:
 
 def _move_what_does_not_fit(fields: dict[str, Any], notes: dict[str, Any]) -> None:
     for key in _MOVABLE:
-        if len(_json(fields)) - 2 + _FRAME_BYTES + _NOTES_BYTES <= MAX_LINE_BYTES:
+        if len(_json(fields)) + _FRAME_BYTES + _NOTES_BYTES <= MAX_LINE_BYTES:
             return
         if key in fields:
             notes.setdefault(key, fields.pop(key))

@@ -20,7 +20,7 @@ from veredicto_verifier.ledger.lines import RecordId, hash_of, is_whole, read_fi
 from veredicto_verifier.ledger.records import check_name, identifier
 from veredicto_verifier.ledger.rows import checks_of, outcome_of
 from veredicto_verifier.ledger.segments import lines, segments
-from veredicto_verifier.ledger.texts import Redacted, TextStore
+from veredicto_verifier.ledger.texts import TextStore
 from veredicto_verifier.verifier import Check, Fixture, Flag
 
 _BATCH = 256

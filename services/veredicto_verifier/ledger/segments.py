@@ -1,4 +1,4 @@
-"""Segment files on disk: their names, their lines, the last whole line of each; read-only and safe on a growing file."""
+"""Segment files on disk: names, lines, the last whole line of each; read-only and safe on a growing file."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def last_line(path: Path) -> Line | None:
 
 
 def _tail(path: Path, num_lines: int) -> list[bytes]:
-    """At most the last `num_lines` lines of a file without reading all of it; an empty one after the end is left out."""
+    """At most the last `num_lines` lines of a file, without reading all of it; empty ones are left out."""
     data = b""
     with path.open("rb") as file:
         position = file.seek(0, os.SEEK_END)

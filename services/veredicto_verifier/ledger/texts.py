@@ -135,7 +135,7 @@ class TextStore:
         with transaction(self._connection):
             for name in names:
                 changed = self._connection.execute(
-                    "UPDATE texts SET body = NULL, coding = 0, redacted_ms = ? WHERE digest = ? AND redacted_ms IS NULL",
+                    "UPDATE texts SET body = NULL, redacted_ms = ? WHERE digest = ? AND redacted_ms IS NULL",
                     (time_ms, raw(name)),
                 )
                 if changed.rowcount:

@@ -275,7 +275,7 @@ def digests_in(fields: Mapping[str, Any]) -> list[str]:
     named = [fields[key] for key in TEXT_FIELDS if key in fields]
     short = [fields.get(key) for key in ("run", "request", "item", "group", "category")]
     short += [check.get(key) for check in fields.get("checks", ()) for key in ("name", "code")]
-    return named + [name.removeprefix("sha256:") for name in short if is_digested(name)]
+    return named + [str(name).removeprefix("sha256:") for name in short if is_digested(name)]
 
 
 def fixtures_in(task: bytes) -> tuple[str, ...]:
