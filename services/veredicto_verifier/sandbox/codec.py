@@ -1,0 +1,231 @@
+"""Python values as tagged plain data, both ways, without pickle.
+
+Only values whose type is exactly one of the listed plain types cross; a subclass of `int` with its own `__eq__`, an
+object, a function or a class is *opaque*: it crosses as a number that names it, never as a value that could be
+compared. JSON scalars stand for themselves; everything else is `[tag, …]`. Standard library only.
+"""
+
+from __future__ import annotations
+
+import builtins
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+MAX_DEPTH = 200
+MAX_NODES = 1_000_000
+
+_EXACT = 2**53
+
+
+class CodecError(Exception):
+    """A value cannot be sent, or a frame holds something that is not an encoded value."""
+
+
+@dataclass(frozen=True, slots=True)
+class Opaque:
+    """A value that stayed on the other side: its handle there and its type's name."""
+
+    handle: int
+    type_name: str
+
+
+def encode(value: Any, opaque: Callable[[Any], list[Any]]) -> Any:
+    """The JSON form of a value.
+
+    Args:
+        value: anything.
+        opaque: gives the JSON form of a value that is not plain, usually `["o", handle, type name]`.
+
+    Raises:
+        CodecError: the value nests deeper than `MAX_DEPTH` (a cycle does) or holds more than `MAX_NODES` parts.
+    """
+    return _Encoder(opaque).encode(value, 0)
+
+
+class _Encoder:
+    def __init__(self, opaque: Callable[[Any], list[Any]]) -> None:
+        self._opaque = opaque
+        self._nodes = 0
+
+    def encode(self, value: Any, depth: int) -> Any:
+        self._nodes += 1
+        if self._nodes > MAX_NODES:
+            raise CodecError(f"the value has more than {MAX_NODES} parts")
+        if depth > MAX_DEPTH:
+            raise CodecError(f"the value is nested deeper than {MAX_DEPTH}")
+        kind: type = type(value)
+        if value is None or kind is bool or kind is str or kind is float:
+            return value
+        if kind is int:
+            return value if -_EXACT <= value <= _EXACT else ["i", hex(value)]
+        tag = _SEQUENCES.get(kind)
+        if tag is not None:
+            return [tag, [self.encode(item, depth + 1) for item in value]]
+        if kind is dict:
+            return ["d", self._pairs(value, depth)]
+        return self._scalar(kind, value) or self._library(kind, value, depth) or self._opaque(value)
+
+    def _pairs(self, value: dict[Any, Any], depth: int) -> list[Any]:
+        return [[self.encode(key, depth + 1), self.encode(item, depth + 1)] for key, item in value.items()]
+
+    def _scalar(self, kind: type, value: Any) -> list[Any] | None:
+        if kind is bytes or kind is bytearray:
+            return ["b" if kind is bytes else "B", value.hex()]
+        if kind is complex:
+            return ["c", value.real, value.imag]
+        if kind is range or kind is slice:
+            parts = (value.start, value.stop, value.step)
+            if all(part is None or type(part) is int for part in parts):
+                return ["r" if kind is range else "s", *(self.encode(part, 0) for part in parts)]
+        if isinstance(value, type) and kind is type and getattr(builtins, value.__name__, None) is value:
+            return ["T", value.__name__]
+        return None
+
+    def _library(self, kind: type, value: Any, depth: int) -> list[Any] | None:
+        # Types are looked up in sys.modules: a program that never imported decimal need not pay for its import.
+        name = _LIBRARY.get((kind.__module__, kind.__qualname__))
+        if name is None or getattr(sys.modules.get(kind.__module__), kind.__qualname__, None) is not kind:
+            return None
+        if name in ("C", "O", "d"):
+            return [name, self._pairs(value, depth)]
+        if name == "q":
+            return ["q", [self.encode(item, depth + 1) for item in value], value.maxlen]
+        if name == "Q":
+            return ["Q", hex(value.numerator), hex(value.denominator)]
+        if name == "td":
+            return ["td", value.days, value.seconds, value.microseconds]
+        if name in ("dt", "ti"):
+            zone = value.tzinfo
+            return None if zone is not None and type(zone) is not _timezone() else [name, value.isoformat()]
+        return [name, value.isoformat() if name == "da" else str(value)]
+
+
+_SEQUENCES: dict[type, str] = {list: "l", tuple: "t", set: "S", frozenset: "F"}
+
+_LIBRARY: dict[tuple[str, str], str] = {
+    ("collections", "Counter"): "C",
+    ("collections", "OrderedDict"): "O",
+    ("collections", "defaultdict"): "d",
+    ("collections", "deque"): "q",
+    ("decimal", "Decimal"): "D",
+    ("fractions", "Fraction"): "Q",
+    ("datetime", "datetime"): "dt",
+    ("datetime", "date"): "da",
+    ("datetime", "time"): "ti",
+    ("datetime", "timedelta"): "td",
+}
+
+
+def _timezone() -> type:
+    from datetime import timezone
+
+    return timezone
+
+
+def decode(form: Any, opaque: Callable[[list[Any]], Any]) -> Any:
+    """The value of a JSON form.
+
+    Args:
+        form: what `encode` made, or what a hostile process says it made.
+        opaque: gives the value for a form that starts with a tag of its own (`o`, `h`, …).
+
+    Raises:
+        CodecError: the form is not one that `encode` makes.
+    """
+    try:
+        return _decode(form, opaque, 0)
+    except (TypeError, ValueError, KeyError, OverflowError, ArithmeticError, AttributeError, RecursionError) as error:
+        raise CodecError("a frame does not hold an encoded value") from error
+
+
+def _decode(form: Any, opaque: Callable[[list[Any]], Any], depth: int) -> Any:
+    if form is None or type(form) in (bool, str, int, float):
+        return form
+    if type(form) is not list or not form or depth > MAX_DEPTH:
+        raise CodecError("a frame does not hold an encoded value")
+    tag, parts = form[0], form[1:]
+    if tag in _CONTAINERS:
+        (items,) = parts
+        return _CONTAINERS[tag](_decode(item, opaque, depth + 1) for item in _list(items))
+    if tag in ("d", "C", "O"):
+        (pairs,) = parts
+        return _mapping(tag, [(_decode(k, opaque, depth + 1), _decode(v, opaque, depth + 1)) for k, v in _list(pairs)])
+    if tag == "q":
+        items, maxlen = parts
+        return _deque([_decode(item, opaque, depth + 1) for item in _list(items)], maxlen)
+    if tag in ("r", "s"):
+        start, stop, step = (_decode(part, opaque, depth + 1) for part in parts)
+        return (range if tag == "r" else slice)(start, stop, step)
+    scalar = _SCALARS.get(tag)
+    return opaque(form) if scalar is None else scalar(*parts)
+
+
+_CONTAINERS: dict[str, Callable[[Any], Any]] = {"l": list, "t": tuple, "S": set, "F": frozenset}
+
+
+def _list(value: Any) -> list[Any]:
+    if type(value) is not list:
+        raise CodecError("a frame does not hold an encoded value")
+    return value
+
+
+def _mapping(tag: str, pairs: list[tuple[Any, Any]]) -> Any:
+    import collections
+
+    if tag == "C":
+        return collections.Counter(dict(pairs))
+    return collections.OrderedDict(pairs) if tag == "O" else dict(pairs)
+
+
+def _deque(items: list[Any], maxlen: int | None) -> Any:
+    import collections
+
+    return collections.deque(items, maxlen)
+
+
+def _decimal(text: str) -> Any:
+    import decimal
+
+    return decimal.Decimal(text)
+
+
+def _fraction(numerator: str, denominator: str) -> Any:
+    import fractions
+
+    return fractions.Fraction(int(numerator, 16), int(denominator, 16))
+
+
+def _moment(kind: str, text: str) -> Any:
+    import datetime
+
+    return getattr(datetime, kind).fromisoformat(text)
+
+
+def _timedelta(days: int, seconds: int, microseconds: int) -> Any:
+    import datetime
+
+    return datetime.timedelta(days, seconds, microseconds)
+
+
+def _builtin_type(name: str) -> Any:
+    found = getattr(builtins, name, None)
+    if type(found) is not type:
+        raise CodecError("a frame names a type that is not built in")
+    return found
+
+
+_SCALARS: dict[Any, Callable[..., Any]] = {
+    "i": lambda text: int(text, 16),
+    "b": bytes.fromhex,
+    "B": bytearray.fromhex,
+    "c": complex,
+    "T": _builtin_type,
+    "D": _decimal,
+    "Q": _fraction,
+    "dt": lambda text: _moment("datetime", text),
+    "da": lambda text: _moment("date", text),
+    "ti": lambda text: _moment("time", text),
+    "td": _timedelta,
+}

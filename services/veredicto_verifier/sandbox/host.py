@@ -1,0 +1,98 @@
+"""The trusted half of `asserts`: run the task author's tests against stand-ins for the program.
+
+Runs in its own confined process, which holds the tests and the expected values; the program is elsewhere. It reports
+once, to the judge, with the judge's nonce: what each test did, how often it called the program, and that all ran.
+"""
+
+from __future__ import annotations
+
+import builtins
+import sys
+import types
+from typing import Any
+
+from veredicto_verifier.sandbox.channel import Channel, ChannelClosed
+from veredicto_verifier.sandbox.confine import CHANNEL_FD, PEER_FD, enter, forget_the_service
+from veredicto_verifier.sandbox.proxy import Connection, Ended, Global, Lost
+
+
+def main() -> None:
+    """Confine this process, run the tests, report, end."""
+    judge = Channel(CHANNEL_FD)
+    enter(judge)
+    forget_the_service()
+    try:
+        _, order = judge.receive()
+        connection = Connection(Channel(PEER_FD))
+        suite = Suite(connection, order["entry"])
+        fault = suite.define(order["setup"], order["globals"])
+        results = []
+        if fault is None and not order["dry_run"]:
+            results = suite.run(order["tests"])
+        judge.send(["report", order["nonce"], fault, results, sorted(connection.flags)])
+    except ChannelClosed:
+        return
+
+
+class Suite:
+    """The author's setup and tests, in one namespace.
+
+    Args:
+        connection: to the candidate process.
+        entry: the entry point's name.
+    """
+
+    def __init__(self, connection: Connection, entry: str | None) -> None:
+        self._connection = connection
+        self._module = types.ModuleType("tests")
+        self._entry = entry
+
+    def define(self, setup: str, names: list[str]) -> str | None:
+        """Run the setup and bind the program's names; returns what went wrong there, if anything."""
+        sys.modules["tests"] = self._module
+        namespace = self._module.__dict__
+        for name in names:
+            if not hasattr(builtins, name) or name == self._entry:
+                namespace[name] = Global(self._connection, name)
+        try:
+            exec(compile(setup, "setup", "exec", dont_inherit=True), namespace)
+        except Exception as error:  # noqa: BLE001  the author's code may raise anything; the judge reports it
+            return f"{type(error).__name__}: {error}"[:200]
+        if self._entry is not None:
+            candidate = Global(self._connection, self._entry)
+            # The program's own function wins over a helper of the same name in the setup.
+            namespace[self._entry.split(".")[-1]] = candidate
+            namespace["candidate"] = candidate
+        return None
+
+    def run(self, tests: list[list[Any]]) -> list[list[Any]]:
+        """Run each `[kind, source]` (kind `lines` or `check`); `[status, exception name, calls]` for each that ran."""
+        results: list[list[Any]] = []
+        for kind, source in tests:
+            self._connection.num_calls = 0
+            self._connection.raised = None
+            status, name = self._outcome(kind, source)
+            if self._connection.broken is not None:  # also when the test swallowed the reason
+                status = self._connection.broken
+            results.append([status, name, self._connection.num_calls])
+            if self._connection.broken is not None or status == "memory":
+                break
+        return results
+
+    def _outcome(self, kind: str, source: str) -> tuple[str, str]:
+        namespace = self._module.__dict__
+        try:
+            exec(compile(source, "tests", "exec", dont_inherit=True), namespace)
+            if kind == "check":
+                namespace["check"](namespace["candidate"])
+        except Lost as error:
+            return error.status, ""
+        except AssertionError as error:
+            return ("raised" if error is self._connection.raised else "assertion"), "AssertionError"
+        except Ended as error:
+            return "raised", str(error)[:60]
+        except MemoryError:
+            return "memory", "MemoryError"
+        except Exception as error:  # noqa: BLE001  tests meet whatever the program answers; each outcome is data
+            return ("raised" if error is self._connection.raised else "test_error"), type(error).__name__[:60]
+        return "passed", ""

@@ -1,0 +1,189 @@
+"""What a sandboxed process may touch, and what this machine can enforce.
+
+The judge builds the Landlock ruleset and the system-call filter once; each child only applies them (`confine.py`).
+Both are required. `VEREDICTO_SANDBOX_DEGRADED=1` in the worker's environment, read here and nowhere else, lets a
+development machine run without the one it lacks; verdicts of such a machine are not to be trusted.
+"""
+
+from __future__ import annotations
+
+import errno
+import functools
+import os
+import sys
+import sysconfig
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from veredicto_verifier.errors import InfraFault
+
+DEGRADED_SWITCH = "VEREDICTO_SANDBOX_DEGRADED"
+
+PRELOAD = (
+    "array", "bisect", "cmath", "collections", "copy", "csv", "dataclasses", "datetime", "decimal", "enum",
+    "fractions", "functools", "hashlib", "heapq", "io", "itertools", "json", "math", "operator", "random", "re",
+    "statistics", "string", "struct", "textwrap", "typing", "unicodedata",
+)  # fmt: skip
+"""What a program can import where Landlock is missing: files cannot be opened at all there."""
+
+SYSTEM_CALLS = frozenset(
+    """
+read write readv writev pread64 pwrite64 close fstat newfstatat stat lstat statx lseek fcntl dup dup2 dup3 pipe pipe2
+poll ppoll select pselect6 epoll_create1 epoll_ctl epoll_wait epoll_pwait eventfd2 recvfrom shutdown
+futex set_robust_list get_robust_list rseq set_tid_address gettid getpid getppid getuid geteuid getgid getegid
+getresuid getresgid getgroups getpgrp getpgid getsid brk mprotect munmap mremap madvise
+rt_sigaction rt_sigprocmask rt_sigreturn rt_sigpending sigaltstack alarm setitimer getitimer pause
+clock_gettime clock_getres clock_nanosleep nanosleep gettimeofday time times getrusage getrlimit getpriority
+sched_yield sched_getaffinity sched_getparam sched_getscheduler sched_get_priority_max sched_get_priority_min
+getcpu uname sysinfo getrandom membarrier exit exit_group restart_syscall
+access faccessat faccessat2 readlink readlinkat getdents64 getcwd statfs fstatfs fadvise64
+""".split()  # noqa: SIM905  a table of names reads better as text
+)
+"""Allowed without conditions. Not here, so refused: fork, exec, sockets, kill, ptrace, mount, chmod, unlink, …"""
+
+OPENING_CALLS = ("open", "openat")
+
+_READABLE_SYSTEM = (
+    "/lib64", "/usr/lib64", "/etc/ld.so.cache", "/etc/localtime", "/usr/share/zoneinfo", "/usr/lib/locale",
+    "/usr/lib/ssl/openssl.cnf", "/etc/ssl/openssl.cnf", "/dev/urandom", "/dev/zero",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Capabilities:
+    """What this machine can enforce."""
+
+    landlock_abi: int
+    """The kernel's Landlock version; 0 means it has none."""
+    seccomp: bool
+    """A system-call filter can be built (libseccomp is installed)."""
+    degraded_allowed: bool
+    """The operator accepts a sandbox with one wall missing."""
+
+    @property
+    def complete(self) -> bool:
+        """Both walls stand."""
+        return self.landlock_abi > 0 and self.seccomp
+
+
+def capabilities() -> dict[str, Any]:
+    """What the sandbox can enforce here, for `GET /capabilities`."""
+    found = probe()
+    level = "landlock+seccomp" if found.complete else "degraded" if found.degraded_allowed else "refused"
+    return {**asdict(found), "isolation": level}
+
+
+@functools.cache
+def probe() -> Capabilities:
+    """Ask the kernel and the loader once."""
+    import landlockpy
+
+    try:
+        import pyseccomp
+    except (RuntimeError, OSError):  # libseccomp.so.2 is not installed
+        seccomp = False
+    else:
+        seccomp = pyseccomp.system_arch() != 0
+    return Capabilities(landlockpy.abi_version(), seccomp, os.environ.get(DEGRADED_SWITCH) == "1")
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """The two walls, ready to be applied: an open Landlock ruleset (-1: none) and a BPF program in hex ("": none)."""
+
+    landlock_fd: int
+    seccomp: str
+    preload: tuple[str, ...]
+
+
+@functools.cache
+def policy() -> Policy:
+    """The policy of this machine, built at the first use and kept for the life of the process.
+
+    Raises:
+        InfraFault: a wall is missing and the operator has not accepted that.
+    """
+    found = probe()
+    if not found.complete and not found.degraded_allowed:
+        missing = "libseccomp" if found.landlock_abi else "Landlock"
+        raise InfraFault(
+            "infra.worker_lost",
+            f"the sandbox needs {missing}, which this machine lacks; install it, use another kernel, or set "
+            f"{DEGRADED_SWITCH}=1 on a development machine",
+        )
+    landlock = _landlock_ruleset() if found.landlock_abi else -1
+    seccomp = _system_call_filter(files=found.landlock_abi > 0) if found.seccomp else ""
+    return Policy(landlock, seccomp, () if found.landlock_abi else PRELOAD)
+
+
+def _landlock_ruleset() -> int:
+    """A ruleset that grants reading what the interpreter needs and nothing else; an open file descriptor."""
+    from landlockpy import AccessFS, Ruleset, Scope
+
+    every_scope = Scope.ABSTRACT_UNIX_SOCKET | Scope.SIGNAL
+    with Ruleset(scoped=every_scope) as ruleset:
+        for path in readable_paths():
+            rights = AccessFS.READ_FILE | AccessFS.READ_DIR if path.is_dir() else AccessFS.READ_FILE
+            ruleset.allow_path(path, rights)
+        # Listing only: the names of installed packages are no secret, their contents (packs!) are.
+        ruleset.allow_path(_stdlib(), AccessFS.READ_DIR)
+        ruleset.allow_path("/dev/null", AccessFS.READ_FILE | AccessFS.WRITE_FILE)
+        return os.dup(ruleset.fileno())
+
+
+def readable_paths() -> Iterator[Path]:
+    """The files and folders that a sandboxed interpreter may read: its standard library and shared libraries.
+
+    Third-party packages are left out, since this service and its packs, gold included, are installed among them.
+    """
+    yield from (entry for entry in _stdlib().iterdir() if entry.name not in ("site-packages", "dist-packages"))
+    folders = {sysconfig.get_config_var("LIBDIR"), str(Path(sys.base_prefix) / "lib")}
+    for folder in folders:
+        if folder is not None and Path(folder).is_dir():
+            yield from Path(folder).glob("libpython*.so*")
+    multiarch = sysconfig.get_config_var("MULTIARCH")
+    system = [*_READABLE_SYSTEM, *(f"{root}/{multiarch}" for root in ("/lib", "/usr/lib") if multiarch)]
+    yield from (path for path in map(Path, system) if path.exists())
+
+
+def _stdlib() -> Path:
+    return Path(sysconfig.get_path("stdlib", vars={"base": sys.base_prefix, "installed_base": sys.base_prefix}))
+
+
+def _system_call_filter(*, files: bool) -> str:
+    """The allow-list as a BPF program in hex.
+
+    Args:
+        files: let files be opened (Landlock says which).
+    """
+    import pyseccomp as sc
+
+    rules = sc.SyscallFilter(sc.ERRNO(errno.EPERM))
+    for name in (*sorted(SYSTEM_CALLS), *(OPENING_CALLS if files else ())):
+        _allow(rules, name)
+    # A new thread, never a new process; clone3 hides its flags in memory, and "not implemented" makes libc use clone.
+    _allow(rules, "clone", sc.Arg(0, sc.MASKED_EQ, 0x10000, 0x10000))
+    _allow(rules, "clone3", action=sc.ERRNO(errno.ENOSYS))
+    # Shared mappings would not count as data, so memory could grow past its limit.
+    _allow(rules, "mmap", sc.Arg(3, sc.MASKED_EQ, 0x01, 0x00))
+    # asyncio wakes itself through a stream socket pair; a destination address is refused.
+    _allow(rules, "socketpair", sc.Arg(0, sc.EQ, 1), sc.Arg(1, sc.MASKED_EQ, 0xF, 1))
+    _allow(rules, "sendto", sc.Arg(4, sc.EQ, 0))
+    # Reading limits of oneself, not setting them.
+    _allow(rules, "prlimit64", sc.Arg(0, sc.EQ, 0), sc.Arg(2, sc.EQ, 0))
+    for request in (0x5401, 0x5413, 0x541B, 0x5421, 0x5450, 0x5451):  # terminal size and blocking mode
+        _allow(rules, "ioctl", sc.Arg(1, sc.EQ, request))
+    with open(os.memfd_create("filter"), "w+b") as file:
+        rules.export_bpf(file)
+        file.seek(0)
+        return file.read().hex()
+
+
+def _allow(target: Any, name: str, *conditions: Any, action: int | None = None) -> None:
+    import pyseccomp as sc
+
+    number = sc.resolve_syscall(sc.Arch.NATIVE, name)
+    if number >= 0:  # negative: this architecture has no such call
+        target.add_rule(sc.ALLOW if action is None else action, number, *conditions)

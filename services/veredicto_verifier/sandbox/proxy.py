@@ -1,0 +1,271 @@
+"""Stand-ins, in the test host, for the program under test and for its objects that stayed with it."""
+
+from __future__ import annotations
+
+import builtins
+import secrets
+from collections.abc import Callable
+from typing import Any
+
+from veredicto_verifier.sandbox import codec
+from veredicto_verifier.sandbox.channel import BadFrame, Channel, ChannelClosed, FrameTooLarge
+
+_NEAREST = {
+    name: found
+    for name, found in vars(builtins).items()
+    if isinstance(found, type) and issubclass(found, Exception) and name != "ExceptionGroup"
+}
+
+
+class Lost(BaseException):
+    """The program cannot go on answering: it died, or broke the protocol; no test's `except` may catch this.
+
+    Args:
+        status: `lost`, `too_large` or `protocol`.
+    """
+
+    def __init__(self, status: str) -> None:
+        super().__init__(status)
+        self.status = status
+
+
+class Ended(Exception):
+    """The program raised SystemExit or another exception that would end a process."""
+
+
+class Connection:
+    """Asks the candidate process, on behalf of the tests.
+
+    Args:
+        channel: to the candidate process.
+    """
+
+    def __init__(self, channel: Channel) -> None:
+        self._channel = channel
+        self._callbacks: list[Callable[..., Any]] = []
+        self.num_calls = 0
+        self.broken: str | None = None
+        """Why the program can no longer be asked; a test that swallows `Lost` has not passed."""
+        self.flags: set[str] = set()
+        self.raised: Exception | None = None
+        """The last exception that came from the program, to tell it from the test's own."""
+
+    def call(self, entry: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Call the program's entry point."""
+        forms = [self._encode(arg) for arg in args]
+        request = ["call", entry, forms, {name: self._encode(value) for name, value in kwargs.items()}]
+        return self._ask(request, args)
+
+    def operate(self, name: str, *args: Any) -> Any:
+        """Apply an operation to objects that stayed with the program."""
+        return self._ask(["operate", name, [self._encode(arg) for arg in args]], args)
+
+    def _ask(self, request: list[Any], args: tuple[Any, ...]) -> Any:
+        if self.broken is not None:
+            raise Lost(self.broken)
+        self.num_calls += 1
+        try:
+            return self._exchange(request, args)
+        except ChannelClosed as error:
+            self.broken = "lost"
+            raise Lost(self.broken) from error
+        except (BadFrame, codec.CodecError, FrameTooLarge) as error:
+            self.broken = "protocol"
+            raise Lost(self.broken) from error
+
+    def _exchange(self, request: list[Any], args: tuple[Any, ...]) -> Any:
+        self._channel.send(request)
+        reply = self._channel.receive()
+        while reply[0] == "callback":
+            self._channel.send(self._run_callback(reply))
+            reply = self._channel.receive()
+        match reply:
+            case ["value", form, list(mutated)]:
+                for position, changed in (_pair(item, len(args)) for item in mutated):
+                    _replace_content(args[position], self._decode(changed))
+                return self._decode(form)
+            case ["unsendable", _]:
+                self.broken = "too_large"
+                raise Lost(self.broken)
+            case ["raised", list(names), str(message), _]:
+                self.raised = self._exception([name for name in names if type(name) is str], message)
+                raise self.raised
+        raise BadFrame("the program answered something else")
+
+    def _exception(self, names: list[str], message: str) -> Exception:
+        for name in names:
+            if name in _NEAREST:
+                # A class of that name, so that a test that looks at type(error).__name__ sees the program's.
+                kind: Any = type(names[0], (_NEAREST[name],), {}) if names[0].isidentifier() else _NEAREST[name]
+                error: Exception = kind.__new__(kind)
+                error.args = (message,)
+                return error
+        self.flags.add("suspicious_exit")
+        return Ended(names[0] if names else "an exception")
+
+    def _run_callback(self, request: list[Any]) -> list[Any]:
+        match request:
+            case [_, int(number), list(forms)] if 0 <= number < len(self._callbacks):
+                function, args = self._callbacks[number], [self._decode(form) for form in forms]
+            case _:
+                raise BadFrame("the program calls a function that it was not given")
+        try:
+            return ["returned", self._encode(function(*args))]
+        except Exception as error:  # noqa: BLE001  the test's own function may raise anything; the program is told
+            return ["raised", type(error).__name__]
+
+    def _encode(self, value: Any) -> Any:
+        return codec.encode(value, self._opaque_form)
+
+    def _opaque_form(self, value: Any) -> list[Any]:
+        if isinstance(value, Remote):
+            return ["o", object.__getattribute__(value, "_handle")]
+        if isinstance(value, Global):
+            return ["n", value.__name__]
+        if callable(value):
+            self._callbacks.append(value)
+            return ["h", len(self._callbacks) - 1]
+        raise TypeError(f"a test passes a {type(value).__name__}, which cannot cross to the program")
+
+    def _decode(self, form: Any) -> Any:
+        return codec.decode(form, self._remote)
+
+    def _remote(self, form: list[Any]) -> Any:
+        match form:
+            case ["o", int(handle), str(type_name)]:
+                return Remote(self, handle, type_name)
+        raise codec.CodecError("a frame does not hold an encoded value")
+
+    def equal(self, left: Remote, right: Any) -> bool:
+        """`==` where an opaque object is involved: never equal to plain data, and never believed blindly."""
+        if not isinstance(right, Remote):
+            probe = self.operate("eq", left, secrets.token_hex(8))
+            if probe is True:
+                self.flags.add("always_equal")
+            return False
+        if self.operate("eq", left, secrets.token_hex(8)) is True:
+            self.flags.add("always_equal")
+            return False
+        return self.operate("eq", left, right) is True
+
+
+def _pair(item: Any, length: int) -> tuple[int, Any]:
+    match item:
+        case [int(position), changed] if 0 <= position < length:
+            return position, changed
+    raise BadFrame("the program changed an argument that does not exist")
+
+
+def _replace_content(target: Any, changed: Any) -> None:
+    """Make a mutable argument of the test's hold what the program left in its copy."""
+    if type(target) is not type(changed):
+        return
+    if isinstance(target, list | bytearray):
+        target[:] = changed
+    elif isinstance(target, dict | set):
+        target.clear()
+        target.update(changed)
+
+
+class Global:
+    """A name of the program's module: its entry point or another of its functions.
+
+    Args:
+        connection: to the candidate process.
+        name: the name there, `Solution.f` for a method.
+    """
+
+    def __init__(self, connection: Connection, name: str) -> None:
+        self._connection = connection
+        self.__name__ = name
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Call it in the candidate process."""
+        return self._connection.call(self.__name__, args, kwargs)
+
+
+def _forward(name: str) -> Callable[..., Any]:
+    def method(self: Remote, *args: Any) -> Any:
+        return _connection(self).operate(name, self, *args)
+
+    return method
+
+
+def _between_objects(name: str) -> Callable[[Remote, Any], Any]:
+    def method(self: Remote, other: Any) -> Any:
+        if not isinstance(other, Remote):
+            _connection(self).flags.add("opaque_operand")
+            raise TypeError("an object of the program cannot be ordered against plain data, or computed with it")
+        return _connection(self).operate(name, self, other)
+
+    return method
+
+
+def _with_operators(kind: type[Remote]) -> type[Remote]:
+    for name in ("len", "str", "int", "float", "abs", "neg", "getitem", "setitem", "delitem"):
+        setattr(kind, f"__{name}__", _forward(name))
+    arithmetic = ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "and", "or", "xor", "matmul")
+    for name in arithmetic:
+        setattr(kind, f"__r{name}__", _between_objects(name))
+    for name in (*arithmetic, "lt", "le", "gt", "ge"):
+        setattr(kind, f"__{name}__", _between_objects(name))
+    return kind
+
+
+@_with_operators
+class Remote:
+    """An object that stayed with the program: attributes, calls, operators and iteration go there.
+
+    Operators with plain data are refused: in `abs(f(x) - 0.5) < 1e-6` they would hand the program the expected value
+    and let it say that the difference is 0. For the same reason `in` iterates here instead of asking there.
+    """
+
+    def __init__(self, connection: Connection, handle: int, type_name: str) -> None:
+        object.__setattr__(self, "_connection", connection)
+        object.__setattr__(self, "_handle", handle)
+        object.__setattr__(self, "_type_name", type_name)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return _ask(self, "getattr", name)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        _ask(self, "setattr", name, value)
+
+    def __call__(self, *args: Any) -> Any:
+        """Call it in the candidate process."""
+        return _ask(self, "call", *args)
+
+    def __eq__(self, other: object) -> bool:
+        return _connection(self).equal(self, other)
+
+    def __ne__(self, other: object) -> bool:
+        return not self == other
+
+    __hash__ = object.__hash__
+
+    def __contains__(self, item: Any) -> bool:
+        return any(member == item for member in self)
+
+    def __bool__(self) -> bool:
+        return _ask(self, "bool") is True
+
+    def __iter__(self) -> Any:
+        iterator = _ask(self, "iter")
+        return iterator if isinstance(iterator, Remote) else iter(iterator)
+
+    def __next__(self) -> Any:
+        return _ask(self, "next")
+
+    def __repr__(self) -> str:
+        return f"<{object.__getattribute__(self, '_type_name')} of the program>"
+
+
+def _connection(remote: Remote) -> Connection:
+    found: Connection = object.__getattribute__(remote, "_connection")
+    return found
+
+
+def _ask(remote: Remote, name: str, *args: Any) -> Any:
+    return _connection(remote).operate(name, remote, *args)

@@ -1,0 +1,83 @@
+"""Format `stdio`: one process per case runs the program as a script with real pipes."""
+
+from __future__ import annotations
+
+from veredicto_verifier.errors import LimitExceeded
+from veredicto_verifier.sandbox.channel import BadFrame
+from veredicto_verifier.sandbox.compare import same_output
+from veredicto_verifier.sandbox.meter import Meter
+from veredicto_verifier.sandbox.process import Child, OutputLimit, drive
+from veredicto_verifier.verifiers.python_code.calls import (
+    OUTPUT_LIMIT,
+    PROTOCOL,
+    Gone,
+    ask,
+    died,
+    ending,
+    out_of_memory,
+)
+from veredicto_verifier.verifiers.python_code.outcome import PASSED, Result, Run, describe, not_loaded
+from veredicto_verifier.verifiers.python_code.spec import Case
+from veredicto_verifier.verifiers.python_code.task import StdioTask, quota
+
+
+def run_stdio(task: StdioTask, program: str) -> Run:
+    """Run the program once per case.
+
+    Raises:
+        LimitExceeded, InfraFault: see the sandbox.
+    """
+    results: list[Result] = []
+    total_cpu_s = largest = 0.0
+    wall_left_s = task.spec.limits.wall_seconds
+    for case in task.spec.cases:
+        if total_cpu_s >= task.spec.suite_cpu_seconds:
+            raise LimitExceeded("cpu")
+        with Child("candidate", quota(task.spec), stdin=case.stdin.encode("utf-8", "surrogateescape")) as child:
+            child.confine()
+            child.await_ready()
+            meter = Meter([child.pid], cpu_s=task.spec.limits.cpu_s, wall_s=wall_left_s)
+            loaded, result = _run_case(task, case, child, program, meter)
+            wall_left_s -= meter.wall_s
+            child.kill()
+            total_cpu_s += child.cpu_s
+            largest = max(largest, child.cpu_s)
+        if not loaded:
+            return not_loaded(result.code or "", result.reason, cpu_s=total_cpu_s)
+        results.append(result)
+    return Run(tuple(results), cpu_s=total_cpu_s, largest_cpu_s=largest)
+
+
+def _run_case(task: StdioTask, case: Case, child: Child, program: str, meter: Meter) -> tuple[bool, Result]:
+    """Whether the program compiled, and the result of the case."""
+    try:
+        reply = ask(child, ["script", program], [meter])
+        match reply:
+            case ["compiled"]:
+                drive([child], [meter], lambda: child.exited and not child.stdout.open and not child.stderr.open)
+            case ["raised", names, message, line]:
+                out_of_memory(names)
+                return False, Result("python.load_error", describe(names, message, line, show_message=True))
+            case _:
+                return True, PROTOCOL
+    except (Gone, BadFrame) as error:
+        return True, ending(child, error)
+    except OutputLimit:
+        return True, OUTPUT_LIMIT
+    return True, _judge(task, case, child)
+
+
+def _judge(task: StdioTask, case: Case, child: Child) -> Result:
+    end = child.post_mortem()
+    if end.signal is not None:
+        return died(child)
+    if end.code != 0:
+        last = bytes(child.stderr.data).decode("utf-8", "replace").strip().rpartition("\n")[2]
+        name, _, message = last.partition(":")
+        out_of_memory([name])
+        reason = describe([name.strip()], message, None, show_message=not case.hidden)
+        return Result("python.runtime_error", f"exit status {end.code}: {reason}")
+    expected = case.stdout.encode("utf-8", "surrogateescape")
+    if same_output(expected, bytes(child.stdout.data), task.spec.compare, task.spec.tolerance):
+        return PASSED
+    return Result("python.wrong_answer", f"other output than expected (compared by {task.spec.compare})")

@@ -1,0 +1,158 @@
+"""From a spec to a task that can be run many times: values decoded, requests encoded, tests compiled once."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, NoReturn
+
+from veredicto_verifier.errors import TaskFault
+from veredicto_verifier.sandbox import codec
+from veredicto_verifier.sandbox.channel import FrameTooLarge, pack
+from veredicto_verifier.sandbox.meter import Meter
+from veredicto_verifier.sandbox.process import Child, Quota
+from veredicto_verifier.verifiers.python_code.spec import PythonSpec
+from veredicto_verifier.verifiers.python_code.values import BadValue, plain
+
+
+@dataclass(frozen=True, slots=True)
+class CallTask:
+    """A task of format `calls`."""
+
+    spec: PythonSpec
+    requests: tuple[list[Any], ...]
+    """The calls, encoded; no expected value is among them."""
+    expected: tuple[Any, ...]
+    hidden: tuple[bool, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class StdioTask:
+    """A task of format `stdio`."""
+
+    spec: PythonSpec
+    hidden: tuple[bool, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class AssertTask:
+    """A task of format `asserts`."""
+
+    spec: PythonSpec
+    tests: tuple[tuple[str, str], ...]
+    """`(kind, source)`: kind `check` defines `check(candidate)`, kind `lines` is one assert line."""
+    names: tuple[str, ...]
+    """Global names that the tests use: those that nothing else defines are the program's."""
+    hidden: tuple[bool, ...]
+
+
+PythonTask = CallTask | StdioTask | AssertTask
+
+
+def quota(spec: PythonSpec) -> Quota:
+    """The kernel's limits for one program."""
+    return Quota(spec.suite_cpu_seconds, spec.limits.memory_mb * 1024 * 1024)
+
+
+def suite_meter(spec: PythonSpec, children: Sequence[Child]) -> Meter:
+    """What all cases together may use."""
+    pids = [child.pid for child in children]
+    return Meter(pids, cpu_s=spec.suite_cpu_seconds, wall_s=spec.limits.wall_seconds)
+
+
+def build_task(spec: PythonSpec) -> PythonTask:
+    """The task of a spec; runs nothing.
+
+    Raises:
+        TaskFault: there are no tests, or they cannot be understood.
+    """
+    if spec.format == "asserts":
+        return _assert_task(spec)
+    if not spec.cases:
+        raise TaskFault("task.empty_tests", f"format {spec.format!r} needs at least one case in `cases`")
+    hidden = tuple(case.hidden for case in spec.cases)
+    if spec.format == "stdio":
+        return StdioTask(spec, hidden)
+    requests = tuple(_request(spec, index) for index in range(len(spec.cases)))
+    expected = tuple(_plain(index, "expected", case.expected) for index, case in enumerate(spec.cases))
+    return CallTask(spec, requests, expected, hidden)
+
+
+def _request(spec: PythonSpec, index: int) -> list[Any]:
+    case = spec.cases[index]
+    try:
+        args = [codec.encode(_plain(index, "args", arg), _no_objects) for arg in case.args]
+        kwargs = {
+            name: codec.encode(_plain(index, "kwargs", value), _no_objects) for name, value in case.kwargs.items()
+        }
+        request = ["call", spec.entry, args, kwargs]
+        pack(request)
+    except (codec.CodecError, FrameTooLarge) as error:
+        raise TaskFault("task.gold_failed", f"$.cases[{index}]: the arguments cannot be sent: {error}") from error
+    return request
+
+
+def _plain(index: int, field: str, value: Any) -> Any:
+    try:
+        return plain(value)
+    except BadValue as error:
+        raise TaskFault("task.gold_failed", f"$.cases[{index}].{field}: {error}") from error
+
+
+def _no_objects(value: Any) -> NoReturn:
+    raise codec.CodecError(f"a {type(value).__name__} is no plain value")
+
+
+def _assert_task(spec: PythonSpec) -> AssertTask:
+    visible = _tests(spec.tests, "tests")
+    held_out = _tests(spec.hidden_tests, "hidden_tests")
+    _parse(spec.setup, "setup")
+    if not visible and not held_out:
+        raise TaskFault(
+            "task.empty_tests", "format 'asserts' needs `tests`: a check(candidate) function or assert lines"
+        )
+    tests = (*visible, *held_out)
+    if spec.entry is None and any(kind == "check" for kind, _ in tests):
+        raise TaskFault("task.gold_failed", "$.entry: check(candidate) needs the name of the function it checks")
+    names = {name for _, source in tests for name in _global_names(_parse(source, "tests"))}
+    hidden = (False,) * len(visible) + (True,) * len(held_out)
+    return AssertTask(spec, tests, tuple(sorted(names - {"candidate", "check"})), hidden)
+
+
+def _tests(source: str | tuple[str, ...], field: str) -> tuple[tuple[str, str], ...]:
+    if isinstance(source, str):
+        tree = _parse(source, field)
+        if not any(isinstance(node, ast.Assert | ast.Raise) for node in ast.walk(tree)):
+            if source.strip():
+                raise TaskFault("task.empty_tests", f"$.{field}: there is no assert in it")
+            return ()
+        if not any(isinstance(node, ast.FunctionDef) and node.name == "check" for node in tree.body):
+            raise TaskFault("task.gold_failed", f"$.{field}: define check(candidate), or give a list of assert lines")
+        return (("check", source),)
+    for index, line in enumerate(source):
+        if not any(isinstance(node, ast.Assert | ast.Raise) for node in ast.walk(_parse(line, f"{field}[{index}]"))):
+            raise TaskFault("task.empty_tests", f"$.{field}[{index}]: there is no assert in it")
+    return tuple(("lines", line) for line in source)
+
+
+def _parse(source: str, field: str) -> ast.Module:
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            tree = ast.parse(source)
+            compile(source, field, "exec", dont_inherit=True)
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+        raise TaskFault("task.gold_failed", f"$.{field}: does not compile: {error}"[:300]) from error
+    return tree
+
+
+def _global_names(tree: ast.Module) -> set[str]:
+    """Names that a source reads and does not bind itself."""
+    names = [node for node in ast.walk(tree) if isinstance(node, ast.Name)]
+    read = {node.id for node in names if isinstance(node.ctx, ast.Load)}
+    bound = {node.id for node in names if not isinstance(node.ctx, ast.Load)}
+    bound |= {node.arg for node in ast.walk(tree) if isinstance(node, ast.arg)}
+    return read - bound - set(dir(builtins)) - {"__name__"}
