@@ -138,7 +138,7 @@ def parse_item(raw: object, *, max_completion_bytes: int) -> ParsedItem:
         return ParsedItem(fault=_malformed("the item is not an object"))
     completion = raw.get("completion")
     text = completion if isinstance(completion, str) else None
-    refusal = _refuse([text], max_completion_bytes) if text is not None else None
+    refusal = refuse(text, max_completion_bytes) if text is not None else None
     try:
         item = Item.model_validate({**raw, "completion": ""} if refusal else raw)
     except ValidationError as error:
@@ -148,7 +148,7 @@ def parse_item(raw: object, *, max_completion_bytes: int) -> ParsedItem:
             fault=_malformed(_where(error)),
         )
     if not isinstance(item.completion, str):
-        refusal = _refuse(_judged_texts(item.completion), max_completion_bytes)
+        refusal = refuse(item.completion, max_completion_bytes)
     fault = _task_fault(item)
     return ParsedItem(
         id=item.id,
@@ -158,7 +158,7 @@ def parse_item(raw: object, *, max_completion_bytes: int) -> ParsedItem:
         prompt_text=kept(item.prompt) if item.prompt is not None else None,
         completion_text=kept(item.completion if text is None else text),
         completion_is_messages=text is None,
-        completion=None if refusal else _judged(item.completion),
+        completion=None if refusal else judged(item.completion),
         task=item.task,
         fault=fault,
         refusal=refusal,
@@ -184,13 +184,14 @@ def _task_fault(item: Item) -> TaskFault | None:
     return None
 
 
-def _refuse(texts: list[str | None], max_bytes: int) -> Refusal | None:
-    present = [text for text in texts if text is not None]
-    if sum(len(text) for text in present) > max_bytes:
+def refuse(completion: str | Sequence[ChatMessage], max_bytes: int) -> Refusal | None:
+    """Why a completion is no text that could be judged, or None."""
+    texts = [completion] if isinstance(completion, str) else _judged_texts(completion)
+    if sum(len(text) for text in texts) > max_bytes:
         return Refusal("completion.too_large", f"the completion is over {max_bytes} bytes")
-    if any("\0" in text or _bad_unicode(text) for text in present):
+    if any("\0" in text or _bad_unicode(text) for text in texts):
         return Refusal("completion.bad_text", "the completion holds NUL or lone surrogates; it is not text")
-    if sum(len(text.encode()) for text in present) > max_bytes:
+    if sum(len(text.encode()) for text in texts) > max_bytes:
         return Refusal("completion.too_large", f"the completion is over {max_bytes} bytes")
     return None
 
@@ -203,16 +204,16 @@ def _bad_unicode(text: str) -> bool:
     return False
 
 
-def _judged_texts(messages: tuple[ChatMessage, ...]) -> list[str | None]:
+def _judged_texts(messages: Sequence[ChatMessage]) -> list[str]:
     texts: list[str | None] = []
     for message in messages:
         if message.role == "assistant":
             texts.append(message.content)
             texts.extend(call.function.arguments for call in message.tool_calls or ())
-    return texts
+    return [text for text in texts if text is not None]
 
 
-def _judged(completion: str | tuple[ChatMessage, ...]) -> Completion:
+def judged(completion: str | Sequence[ChatMessage]) -> Completion:
     """The last assistant turn's text and the calls of all assistant turns; tool turns are context, never trusted."""
     if isinstance(completion, str):
         return Completion(completion)

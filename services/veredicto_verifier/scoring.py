@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from veredicto_proto.messages import Task
-from veredicto_verifier.envelope import ParsedItem
+from veredicto_verifier.envelope import ParsedItem, Refusal
 from veredicto_verifier.errors import TaskFault
 from veredicto_verifier.lanes import WEIGHT
 from veredicto_verifier.packs.shelf import Shelf
@@ -96,8 +96,7 @@ class Scorer:
         except TaskFault as fault:
             return _Plan(item, verdict=invalid_task(fault.code, fault.message))
         if item.refusal is not None:
-            check = Check("completion", passed=False, score=0.0, code=item.refusal.code, reason=item.refusal.reason)
-            return _Plan(item, task, verdict=Verdict("scored", reward=0.0, passed=False, checks=(check,)))
+            return _Plan(item, task, verdict=refused(item.refusal))
         assert item.completion is not None
         key = _cache_key(task.digest, item.completion)
         known = self._cache.get(key)
@@ -114,19 +113,44 @@ class Scorer:
         if task.ref is None:
             assert task.verifier is not None
             assert task.spec is not None
-            return self._typed(task.verifier, task.spec, task.category)
+            return self.typed(task.verifier, task.spec, task.category)
         if task.ref not in self._by_ref:
             found, _ = self._shelf.find(task.ref)
-            self._by_ref[task.ref] = self._typed(found.verifier, found.spec, found.category)
+            self._by_ref[task.ref] = self.typed(found.verifier, found.spec, found.category)
         resolved = self._by_ref[task.ref]
         return replace(resolved, category=task.category) if task.category else resolved
 
-    def _typed(self, name: str, raw: Mapping[str, Any], category: str | None) -> ResolvedTask:
+    async def judge(self, task: ResolvedTask, completion: Completion) -> Verdict:
+        """The verdict of a worker, past the cache; for replay."""
+        return await self._scheduler.submit([_job(task, completion)])[0]
+
+    def typed(
+        self,
+        name: str,
+        raw: Mapping[str, Any],
+        category: str | None = None,
+        fixtures: Mapping[str, Fixture] | None = None,
+    ) -> ResolvedTask:
+        """A task from its parts; raises TaskFault when they do not fit.
+
+        Args:
+            name: the verifier.
+            raw: its spec.
+            category: for reports.
+            fixtures: where the fixtures lie; None looks them up in the packs.
+        """
         spec = parse_spec(name, raw, VERIFIERS)
-        fixtures = self._shelf.fixtures(_fixture_names(name, spec))
+        if fixtures is None:
+            fixtures = self._shelf.fixtures(_fixture_names(name, spec))
         canonical = canonical_task(name, spec, {key: fixture.digest for key, fixture in fixtures.items()})
         lane, wall_s = _needs(name, spec)
         return ResolvedTask(name, raw, canonical, task_digest(canonical), lane, wall_s, fixtures, category)
+
+
+def refused(refusal: Refusal) -> Verdict:
+    """The verdict on a completion that is no text."""
+    check = Check("completion", passed=False, score=0.0, code=refusal.code, reason=refusal.reason)
+    return Verdict("scored", reward=0.0, passed=False, checks=(check,))
 
 
 @dataclass(frozen=True, slots=True)

@@ -82,9 +82,7 @@ def expect(request: Request, decimals: int) -> Expected:
         sum((one.exact * sign for one, sign in signed if one), Decimal(0)),
         sum((one.slack for one, _sign in signed if one), Decimal(0)),
     )
-    return Expected(
-        decimals, lines, subtotal, discount, traslados, retenciones, transferred, withheld, total
-    )
+    return Expected(decimals, lines, subtotal, discount, traslados, retenciones, transferred, withheld, total)
 
 
 def agrees(found: Decimal, written: int, exact: Decimal, decimals: int) -> bool:

@@ -93,8 +93,10 @@ def _header(cfdi: Comprobante, request: Request) -> Iterator[Field]:
             yield name, cfdi.get(name) == value
     if request.tipo_cambio is not None:
         yield "TipoCambio", cfdi.amount("TipoCambio") == Decimal(request.tipo_cambio)
-    yield "CfdiRelacionados", _relations(cfdi) == sorted(
-        (one.tipo_relacion, sorted(uuid.upper() for uuid in one.uuids)) for one in request.relacionados
+    yield (
+        "CfdiRelacionados",
+        _relations(cfdi)
+        == sorted((one.tipo_relacion, sorted(uuid.upper() for uuid in one.uuids)) for one in request.relacionados),
     )
     yield "InformacionGlobal", _global(cfdi) == _asked_global(request)
 

@@ -69,9 +69,7 @@ class Findings:
 
 def shaped_score(findings: Findings) -> float:
     """The score in [0, 1) of a document that was read and does not pass."""
-    rules = sum(
-        float(WEIGHTS[layer]) * findings.fraction(layer) for layer in ("catalogues", "arithmetic", "business")
-    )
+    rules = sum(float(WEIGHTS[layer]) * findings.fraction(layer) for layer in ("catalogues", "arithmetic", "business"))
     form = float(WEIGHTS["contract"] + WEIGHTS["well_formed"])
     form += float(WEIGHTS["xsd"]) if findings.schema_valid else 0.0
     if findings.aspects:
