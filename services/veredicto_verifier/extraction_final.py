@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import islice
 from typing import Final, NamedTuple
 
 from veredicto_verifier.errors import ExtractionFault
 from veredicto_verifier.extraction_markup import CLOSE_TAG, HASH, OPEN_TAG, boxes
 from veredicto_verifier.numerals import MAX_CHARS, parse
+
+MAX_MARKS: Final = 1_000
+"""Most `####` marks, and most phrases, that are read."""
 
 _PHRASE: Final = re.compile(
     r"\b(?:answer|respuesta)(?: final| correcta)?[*_ \t]*+(?::[*_]*+|(?:is|es)\b[ \t]*+:?)\s*+", re.IGNORECASE
@@ -56,7 +60,7 @@ def _candidates(rest: str) -> Iterator[_Candidate]:
 
 def _hash_candidates(rest: str) -> Iterator[_Candidate]:
     """What follows the last `####`, and the earlier ones that mark a value (others are headings)."""
-    marks = list(_HASH.finditer(rest))
+    marks = _marks(_HASH, rest)
     for index, mark in enumerate(marks):
         text = _until(_LINE_END, rest, mark.end(), len(rest))
         last = index == len(marks) - 1
@@ -66,7 +70,7 @@ def _hash_candidates(rest: str) -> Iterator[_Candidate]:
 
 def _phrase_candidates(rest: str) -> Iterator[_Candidate]:
     """What follows each "answer is", up to the end of its sentence, its line or the next phrase."""
-    phrases = list(_PHRASE.finditer(rest))
+    phrases = _marks(_PHRASE, rest)
     for index, phrase in enumerate(phrases):
         limit = phrases[index + 1].start() if index + 1 < len(phrases) else len(rest)
         text = _until(_SENTENCE_END, rest, phrase.end(), limit)
@@ -85,6 +89,13 @@ def _tag_candidates(rest: str) -> Iterator[_Candidate]:
         if text and not _holds_mark(text):
             yield _Candidate(text, start, firm=True)
         opened = rest.find(OPEN_TAG, closed)
+
+
+def _marks(pattern: re.Pattern[str], rest: str) -> list[re.Match[str]]:
+    marks = list(islice(pattern.finditer(rest), MAX_MARKS + 1))
+    if len(marks) > MAX_MARKS:
+        raise ExtractionFault("extract.ambiguous", f"over {MAX_MARKS} marks of a final answer")
+    return marks
 
 
 def _holds_mark(text: str) -> bool:
