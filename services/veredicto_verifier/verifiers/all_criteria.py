@@ -14,7 +14,7 @@ from veredicto_verifier.judging import judge
 from veredicto_verifier.specs import parse_spec
 from veredicto_verifier.verifier import Answer, Check, Context, Flag, Grade, Spec, Verifier, reward
 
-INHERITED: Final = ("think_prefilled", "stop")
+INHERITED: Final[tuple[str, ...]] = ("think_prefilled", "stop")
 """Fields of `all` that its criteria take over unless they set their own."""
 MAX_EVIDENCE: Final = 300
 """Longest evidence of a flag, in characters."""

@@ -76,10 +76,10 @@ def prepare(spec: JsonSpec, _context: Context) -> JsonTask:
         validator = jsonschema_rs.validator_for(spec.json_schema, validate_formats=spec.formats, retriever=_deny)
     except (ValueError, jsonschema_rs.ReferencingError) as error:
         raise TaskFault("task.spec_invalid", f"$.schema: {_first_line(error)}") from error
-    for error in validator.iter_errors(spec.expected):
-        if error.schema_path[:1] == ["properties"] or error.schema_path == ["additionalProperties"]:
-            where = _place(error.instance_path[:1])
-            raise TaskFault("task.gold_failed", f"$.expected: {where} breaks `{error.kind.name}` of the schema")
+    for breach in validator.iter_errors(spec.expected):
+        if breach.schema_path[:1] == ["properties"] or breach.schema_path == ["additionalProperties"]:
+            where = _place(breach.instance_path[:1])
+            raise TaskFault("task.gold_failed", f"$.expected: {where} breaks `{breach.kind.name}` of the schema")
     return JsonTask(validator, spec.expected)
 
 
@@ -159,7 +159,7 @@ def _first_line(error: Exception) -> str:
 
 def _breach(error: jsonschema_rs.ValidationError) -> str:
     """Which rule is broken where; the rule's own values stay out, since they could give gold away."""
-    wanted = f" ({error.kind.property[:MAX_SHOWN]})" if error.kind.name == "required" else ""
+    wanted = f" ({error.kind.as_dict()['property'][:MAX_SHOWN]})" if error.kind.name == "required" else ""
     return f"{_place(error.instance_path)} breaks `{error.kind.name}`{wanted}"
 
 
