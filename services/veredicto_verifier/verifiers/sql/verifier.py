@@ -151,7 +151,7 @@ FLAGS = {
 
 _ACCOUNTS = "CREATE TABLE accounts(id INTEGER, branch VARCHAR, balance DECIMAL(12,2));"
 
-SQL: Verifier[SqlSpec, SqlTask] = Verifier(
+VERIFIER: Verifier[SqlSpec, SqlTask] = Verifier(
     name="sql",
     version="1.0.0",
     lane="sql",
