@@ -149,10 +149,12 @@ class _Search:
     def _best(self, beaten: int, ties: tuple[int, ...] | None) -> int:
         """The most rows that pair under any mapping, or `beaten` if none pairs more."""
         self._ties, self._steps = ties, 0
-        options = [
-            [j for j in self._distinct_columns() if self._paired((j,), (i,), ties) > beaten]
-            for i in range(self._gold.width)
-        ]
+        candidates = self._distinct_columns()
+        options: list[list[int]] = []
+        for i in range(self._gold.width):
+            options.append([j for j in candidates if self._paired((j,), (i,), ties) > beaten])
+            if not options[i]:
+                return beaten
         order = sorted(range(self._gold.width), key=lambda i: len(options[i]))
         return self._extend((), order, options, beaten)
 

@@ -1,8 +1,8 @@
 """Open fixtures: a script is loaded once into a DuckDB file, which is then opened read-only and hardened.
 
 DuckDB has no user who may do less than its process, so these settings are the second line of defence; the first is the
-worker process that can be killed. `reference` figures: opening costs tens of milliseconds, a query on an open fixture
-about one, so a process keeps the last `MAX_OPEN` of them.
+worker process that can be killed. Opening a fixture costs tens of milliseconds and a query on an open one about one,
+so a process keeps the last `MAX_OPEN` open.
 """
 
 from __future__ import annotations
@@ -39,12 +39,34 @@ _HARDEN = (
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A fixture before it is opened: its script, the script's SHA-256, and the memory its queries may use (MiB)."""
+    """A fixture before it is opened.
+
+    `content` is the script, or where a pack keeps it: thousands of prepared tasks share a few scripts, so a task holds
+    none of a pack's. `digest` is the script's SHA-256, `memory_mb` what its queries may use (MiB), `place` where the
+    spec names it.
+    """
 
     place: str
-    script: str
+    content: str | Path
     digest: str
     memory_mb: int
+
+    def script(self) -> str:
+        """The script's text.
+
+        Raises:
+            TaskFault: it is no UTF-8 text, or the file is no longer the one that the digest names.
+        """
+        if isinstance(self.content, str):
+            return self.content
+        name = self.content.name[:80]
+        content = self.content.read_bytes()
+        if hashlib.sha256(content).hexdigest() != self.digest:
+            raise TaskFault("task.unknown_fixture", f"{self.place}: {name!r} changed on disk; load the pack again")
+        try:
+            return content.decode()
+        except UnicodeDecodeError as error:
+            raise TaskFault("task.unknown_fixture", f"{self.place}: {name!r} is not UTF-8 text") from error
 
 
 class OpenFixture:
@@ -97,7 +119,7 @@ class OpenFixtures:
         """The open fixture of a source, opened now if it was not.
 
         Raises:
-            TaskFault: the script fails.
+            TaskFault: the script fails, or differs from run to run.
         """
         key = (source.digest, source.memory_mb)
         found = self._open.get(key)
@@ -124,33 +146,29 @@ def open_fixtures() -> OpenFixtures:
 
 
 def sources(spec: SqlSpec, context: Context) -> tuple[Source, ...]:
-    """The scripts of a spec's fixtures, read and checked.
+    """Where a spec's fixtures come from.
 
     Raises:
-        TaskFault: `task.unknown_fixture`, or `task.gold_volatile` for a script that differs from run to run.
+        TaskFault: `task.unknown_fixture`.
     """
     found = []
     for index, fixture in enumerate(spec.fixtures):
         place = f"$.fixtures[{index}]"
-        script = fixture.script if isinstance(fixture, Script) else _pack_script(fixture, place, context)
-        words = volatile_words(script)
-        if words:
-            raise TaskFault("task.gold_volatile", f"{place}: the script uses {words[0]}, whose value differs per run")
-        digest = hashlib.sha256(script.encode("utf-8", "surrogatepass")).hexdigest()
-        found.append(Source(place, script, digest, spec.limits.memory_mb))
+        if isinstance(fixture, Script):
+            digest = hashlib.sha256(fixture.script.encode("utf-8", "surrogatepass")).hexdigest()
+            found.append(Source(place, fixture.script, digest, spec.limits.memory_mb))
+        else:
+            found.append(_of_pack(fixture, place, spec, context))
     return tuple(found)
 
 
-def _pack_script(name: str, place: str, context: Context) -> str:
+def _of_pack(name: str, place: str, spec: SqlSpec, context: Context) -> Source:
     fixture = context.fixtures.get(name)
     if fixture is None:
         raise TaskFault("task.unknown_fixture", f"{place}: no fixture is named {name[:80]!r}; see the pack's fixtures/")
     if fixture.path.suffix != ".sql":
         raise TaskFault("task.unknown_fixture", f"{place}: {fixture.path.name[:80]!r} is no .sql script")
-    try:
-        return fixture.path.read_text(encoding="utf-8")
-    except UnicodeDecodeError as error:
-        raise TaskFault("task.unknown_fixture", f"{place}: {fixture.path.name[:80]!r} is not UTF-8 text") from error
+    return Source(place, fixture.path, fixture.digest.removeprefix("sha256:"), spec.limits.memory_mb)
 
 
 def _load(source: Source) -> duckdb.DuckDBPyConnection:
@@ -158,11 +176,18 @@ def _load(source: Source) -> duckdb.DuckDBPyConnection:
 
     The file has a fixed name, since the name is the catalog's, which messages can show; it is unlinked while open.
     """
+    script = source.script()
+    words = volatile_words(script)
+    if words:
+        message = f"{source.place}: the script uses {words[0]}, whose value differs from run to run"
+        raise TaskFault("task.gold_volatile", message)
     with tempfile.TemporaryDirectory(prefix="veredicto-sql-") as folder:
         path = Path(folder) / "fixture.duckdb"
         with _connect(path, source, read_only=False) as connection:
             try:
-                connection.execute(source.script)
+                connection.execute(script)
+            except duckdb.IOException:
+                raise  # our disk, not the script
             except (duckdb.Error, UnicodeError) as error:
                 first = str(error).splitlines()[0][:150]
                 raise TaskFault("task.spec_invalid", f"{source.place}: the script fails: {first}") from error

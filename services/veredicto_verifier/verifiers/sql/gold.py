@@ -91,7 +91,7 @@ def _expected(table: Table, ties: tuple[int, ...] | None, spec: SqlSpec) -> Expe
     rules = Rules.of(spec)
     rows = rules.rows(table)
     if ties is not None and len(rows) < len(table.rows):
-        first = {row: tie for row, tie in zip(reversed(table.rows), reversed(ties), strict=True)}
+        first = dict(zip(reversed(table.rows), reversed(ties), strict=True))
         ties = tuple(first[row] for row in rows)
     return Expected(Table(table.names, table.approximate, rows), ties)
 

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, Literal
@@ -29,13 +31,27 @@ class Result:
     rows: list[tuple[Any, ...]]
 
 
-class QueryFailed(Exception):  # noqa: N818 - an outcome, not one of the service's faults
+class QueryFailed(Exception):
     """DuckDB refused or stopped the query; `broken` says that the instance must not be used again."""
 
     def __init__(self, reason: str, *, broken: bool) -> None:
         super().__init__(reason)
         self.reason = reason
         self.broken = broken
+
+
+@contextmanager
+def timer_as_limit() -> Iterator[None]:
+    """Undo what DuckDB makes of the exception that the worker's CPU timer raises in a signal handler.
+
+    While DuckDB runs, that exception comes out as `RuntimeError("Query interrupted")`.
+    """
+    try:
+        yield
+    except RuntimeError as error:
+        if "interrupted" not in str(error).lower():
+            raise
+        raise LimitExceeded("cpu") from error
 
 
 class Budget:
@@ -98,11 +114,6 @@ class Budget:
             raise QueryFailed(_first_line(error), broken=True) from error
         except (duckdb.Error, ValueError, OverflowError) as error:
             raise QueryFailed(_first_line(error), broken=False) from error
-        except RuntimeError as error:
-            # What DuckDB makes of an exception that a signal handler raised (the worker's own CPU timer).
-            if "interrupted" not in str(error).lower():
-                raise
-            raise LimitExceeded(self._exceeded or "cpu") from error
         finally:
             self._cursor = None
         self.check()

@@ -80,7 +80,7 @@ class SqlSpec(Spec):
     gold: GoldQuery | GoldRows
     """What is right: `{"sql": "…"}`, or `{"columns", "types", "rows"}`."""
     order: Literal["auto", "always", "never"] = "auto"
-    """Does row order count? `auto`: only if gold's outermost SELECT has ORDER BY. Ties in gold may come in any order."""
+    """Does row order count? `auto`: only if gold's outermost SELECT has ORDER BY; rows tied there come in any order."""
     duplicates: Literal["multiset", "set"] = "multiset"
     """Does it count how often a row occurs? `set`: no."""
     columns: Literal["any_permutation", "positional", "by_name"] = "any_permutation"

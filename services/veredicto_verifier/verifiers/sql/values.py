@@ -95,7 +95,7 @@ class Forms:
 
     def _date(self, value: date) -> Any:
         if not isinstance(value, datetime):
-            value = datetime(value.year, value.month, value.day)  # noqa: DTZ001 - zones are dropped on purpose
+            value = datetime(value.year, value.month, value.day)
         elif value.tzinfo is not None:
             value = value.astimezone(UTC).replace(tzinfo=None)
         if not self.dates_as_text:

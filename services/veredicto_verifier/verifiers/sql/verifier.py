@@ -10,7 +10,7 @@ from veredicto_verifier.verifiers.sql.comparison import Comparison, Expected, Ru
 from veredicto_verifier.verifiers.sql.fixtures import OpenFixture, Source, open_fixtures, sources
 from veredicto_verifier.verifiers.sql.gates import Admitted, Refusal, admit
 from veredicto_verifier.verifiers.sql.gold import expected_results
-from veredicto_verifier.verifiers.sql.running import Budget, QueryFailed
+from veredicto_verifier.verifiers.sql.running import Budget, QueryFailed, timer_as_limit
 from veredicto_verifier.verifiers.sql.spec import Script, SqlSpec
 from veredicto_verifier.verifiers.sql.values import Forms
 
@@ -40,7 +40,9 @@ def prepare(spec: SqlSpec, context: Context) -> SqlTask:
         TaskFault: a fixture is unknown or fails, or gold is refused, fails, is volatile or too slow.
     """
     found = sources(spec, context)
-    return SqlTask(spec, found, expected_results(spec, found, open_fixtures()), Forms.of(spec), Rules.of(spec))
+    with timer_as_limit():
+        expected = expected_results(spec, found, open_fixtures())
+    return SqlTask(spec, found, expected, Forms.of(spec), Rules.of(spec))
 
 
 def grade(task: SqlTask, answer: Answer) -> Grade:
@@ -49,10 +51,9 @@ def grade(task: SqlTask, answer: Answer) -> Grade:
     Raises:
         LimitExceeded: its CPU, wall time or memory ran out.
     """
-    opened = open_fixtures()
-    fixtures = [opened.get(source) for source in task.sources]
+    fixtures = [open_fixtures().get(source) for source in task.sources]
     limits = task.spec.limits
-    with Budget(limits.cpu_s, limits.wall_seconds) as budget:
+    with timer_as_limit(), Budget(limits.cpu_s, limits.wall_seconds) as budget:
         gate = admit(answer.text, fixtures[0])
         if isinstance(gate, Refusal):
             return Grade(False, _checks(gate.check, gate.code, gate.reason), flags=gate.flags)
@@ -174,4 +175,3 @@ VERIFIER: Verifier[SqlSpec, SqlTask] = Verifier(
     distributions=("duckdb", "sqlglot"),
     fixtures=_pack_fixtures,
 )
-
