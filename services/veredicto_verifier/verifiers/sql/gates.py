@@ -1,0 +1,154 @@
+"""What a query must be before it runs: one SELECT that reads the fixture's tables by functions that only compute.
+
+Two readers must agree. DuckDB's own parser and syntax tree decide, since that is the text that will run; sqlglot reads
+a text again when it holds a word that can write, and what either finds counts.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import duckdb
+import sqlglot
+from sqlglot import exp
+from sqlglot.errors import SqlglotError
+
+from veredicto_verifier.verifier import Flag
+from veredicto_verifier.verifiers.sql.fixtures import OpenFixture
+from veredicto_verifier.verifiers.sql.functions import METADATA, refused
+from veredicto_verifier.verifiers.sql.tree import Reading, read
+
+MAX_BYTES = 16_384
+"""Longest query, in UTF-8 bytes."""
+MAX_REFERENCES = 256
+"""Most table references with every CTE expanded: twenty CTEs that double each other make a million."""
+
+_WRITE_WORD = re.compile(
+    r"\b(insert|update|delete|merge|create|drop|alter|truncate|copy|attach|detach|replace\s+into|set|call|pragma)\b",
+    re.IGNORECASE,
+)
+_WRITERS = (
+    exp.Insert, exp.Update, exp.Delete, exp.Merge, exp.Create, exp.Drop, exp.Alter, exp.TruncateTable, exp.Copy,
+    exp.Attach, exp.Detach, exp.Command,
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Admitted:
+    """A query that may run; `statement` is DuckDB's parse of it, `tree` its outermost query node."""
+
+    statement: duckdb.Statement
+    tree: dict[str, Any]
+    flags: tuple[Flag, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """A query that may not run, and which check says so."""
+
+    check: str
+    code: str
+    reason: str
+    flags: tuple[Flag, ...] = ()
+
+
+def admit(sql: str, fixture: OpenFixture) -> Admitted | Refusal:
+    """Read a query by the fixture's parser and decide whether it may run; it is not run."""
+    parsed = _parse(sql, fixture)
+    if isinstance(parsed, Refusal):
+        return parsed
+    if parsed.type != duckdb.StatementType.SELECT:
+        return Refusal("sql.gate", "sql.not_select", _not_select(parsed))
+    try:
+        serialised = json.loads(fixture.serialise(sql))
+        if serialised.get("error"):
+            message = str(serialised.get("error_message", ""))[:100]
+            return Refusal("sql.gate", "sql.not_select", f"DuckDB does not read it as one SELECT: {message}")
+        tree = serialised["statements"][0]["node"]
+        reading = read(tree)
+    except (RecursionError, duckdb.Error):
+        return Refusal("sql.gate", "sql.too_complex", "the query nests too deeply to be read")
+    flags = tuple(_flags(reading, fixture))
+    for code, reason in _faults(sql, reading, fixture):
+        return Refusal("sql.gate", code, reason, flags)
+    return Admitted(parsed, tree, flags)
+
+
+def _parse(sql: str, fixture: OpenFixture) -> duckdb.Statement | Refusal:
+    if not sql.strip():
+        return Refusal("sql.parse", "sql.empty", "the answer is empty")
+    if "\x00" in sql or any("\ud800" <= character <= "\udfff" for character in sql):
+        return Refusal("sql.parse", "sql.syntax", "the answer holds NUL or half of a surrogate pair")
+    size = len(sql.encode())
+    if size > MAX_BYTES:
+        return Refusal("sql.parse", "sql.too_long", f"{size:,} bytes; at most {MAX_BYTES:,} are read")
+    try:
+        statements = fixture.reader.extract_statements(sql)
+    except duckdb.Error as error:
+        first = (str(error).splitlines() or [""])[0][:100]
+        return Refusal("sql.parse", "sql.syntax", f"DuckDB cannot parse it: {first}")
+    if not statements:
+        return Refusal("sql.parse", "sql.empty", "the answer holds no statement")
+    if len(statements) > 1:
+        return Refusal("sql.gate", "sql.statements", f"{len(statements)} statements; write exactly one SELECT")
+    return statements[0]
+
+
+def _not_select(statement: duckdb.Statement) -> str:
+    if statement.type == duckdb.StatementType.MULTI:
+        return "it becomes several statements; give PIVOT its values with IN (…)"
+    return f"{statement.type.name} is not a SELECT; write one SELECT"
+
+
+def _faults(sql: str, reading: Reading, fixture: OpenFixture) -> Iterator[tuple[str, str]]:
+    """Why a query may not run, the gravest first."""
+    if reading.writes or _sqlglot_sees_a_write(sql):
+        yield "sql.write", "it changes data or settings; only read"
+    if _metadata(reading, fixture):
+        yield "sql.metadata", "it reads the catalog or the settings; read the tables"
+    if reading.volatile:
+        yield "sql.nondeterministic", f"{min(reading.volatile)} differs from run to run; use fixed values"
+    if reading.parameters:
+        yield "sql.parameter", "it has parameters without values; write the values"
+    names = refused(reading.functions, fixture.macros)
+    if names:
+        yield "sql.function", f"the function {names[0][:60]} may not be called"
+    if reading.giants:
+        yield "sql.function", f"{min(reading.giants)} would build a giant value; use smaller numbers"
+    if reading.references > MAX_REFERENCES:
+        yield "sql.too_complex", f"over {MAX_REFERENCES} table references once its CTEs are expanded"
+    if not reading.tables:
+        yield "sql.no_table", "it reads no table of the database, so its result does not depend on the data"
+
+
+def _metadata(reading: Reading, fixture: OpenFixture) -> str | None:
+    """The name of something that is about the database rather than in it, if the query reads any."""
+    for path in sorted(reading.tables):
+        if path[-1] in fixture.tables and "information_schema" not in path and "pg_catalog" not in path:
+            continue
+        for part in path:
+            if METADATA.match(part):
+                return part
+    return min(reading.metadata, default=None)
+
+
+def _flags(reading: Reading, fixture: OpenFixture) -> Iterator[Flag]:
+    metadata = _metadata(reading, fixture)
+    if metadata is not None:
+        yield Flag("metadata_read", f"reads {metadata[:60]}")
+    if reading.constant:
+        yield Flag("constant_select", "no item of its select list depends on the data")
+
+
+def _sqlglot_sees_a_write(sql: str) -> bool:
+    if _WRITE_WORD.search(sql) is None:
+        return False
+    try:
+        statements = sqlglot.parse(sql, read="duckdb")
+    except (SqlglotError, RecursionError):
+        return False  # sqlglot knows less of the dialect than DuckDB, whose own reading has passed
+    return any(statement is not None and statement.find(*_WRITERS) for statement in statements)

@@ -1,0 +1,120 @@
+"""Run gold once on each fixture; its rows and their tie groups live here, never in a database that answers see."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+import duckdb
+
+from veredicto_verifier.errors import LimitExceeded, TaskFault
+from veredicto_verifier.verifiers.sql.comparison import Expected, Rules
+from veredicto_verifier.verifiers.sql.fixtures import OpenFixture, OpenFixtures, Source
+from veredicto_verifier.verifiers.sql.gates import Admitted, admit
+from veredicto_verifier.verifiers.sql.ordering import order_of, tie_groups
+from veredicto_verifier.verifiers.sql.running import Budget, QueryFailed, Result
+from veredicto_verifier.verifiers.sql.spec import GoldQuery, GoldRows, SqlSpec
+from veredicto_verifier.verifiers.sql.values import Forms, Table
+
+MAX_GOLD_ROWS = 100_000
+"""Rows that gold may return on one fixture."""
+GOLD_SHARE = 10
+"""Gold must need at most one such part of the CPU limit: answers are rarely as fast."""
+
+
+def expected_results(spec: SqlSpec, sources: Sequence[Source], opened: OpenFixtures) -> tuple[Expected, ...]:
+    """Gold's result on each fixture.
+
+    Raises:
+        TaskFault: gold is refused by the gates that answers pass, fails, is volatile or needs too long.
+    """
+    fixtures = [opened.get(source) for source in sources]
+    if isinstance(spec.gold, GoldRows):
+        table = _given(spec.gold, fixtures[0], spec)
+        return tuple(_expected(table, None, spec) for _ in sources)
+    admitted = _admit_gold(spec.gold, fixtures[0])
+    try:
+        return _run_all(spec, admitted, fixtures)
+    except LimitExceeded:
+        pass  # once more: the first query on a fixture pays for warming up
+    try:
+        return _run_all(spec, admitted, fixtures)
+    except LimitExceeded as limit:
+        if limit.what == "memory":
+            raise TaskFault("task.gold_failed", "$.gold.sql: gold needs more memory than limits.memory_mb") from limit
+        share = f"a tenth of limits.cpu_s ({spec.limits.cpu_s:g} s)"
+        raise TaskFault("task.gold_timeout", f"$.gold.sql: gold needs more than {share}; raise it") from limit
+
+
+def _admit_gold(gold: GoldQuery, fixture: OpenFixture) -> Admitted:
+    gate = admit(gold.sql, fixture)
+    if isinstance(gate, Admitted):
+        return gate
+    if gate.code == "sql.nondeterministic":
+        raise TaskFault("task.gold_volatile", f"$.gold.sql: {gate.reason}")
+    raise TaskFault("task.gold_failed", f"$.gold.sql: {gate.reason}")
+
+
+def _run_all(spec: SqlSpec, admitted: Admitted, fixtures: Sequence[OpenFixture]) -> tuple[Expected, ...]:
+    with Budget(spec.limits.cpu_s / GOLD_SHARE, spec.limits.wall_seconds) as budget:
+        results = [_run(admitted.statement, fixture, budget, index) for index, fixture in enumerate(fixtures)]
+    forms = Forms.of(spec)
+    order = order_of(admitted.tree) if spec.order != "never" else None
+    expected = []
+    for fixture, result in zip(fixtures, results, strict=True):
+        table = forms.table(result.names, result.types, result.rows)
+        ties = tie_groups(order, admitted.tree, fixture, table, forms) if order is not None else None
+        expected.append(_expected(table, ties, spec))
+    return tuple(expected)
+
+
+def _run(statement: duckdb.Statement | str, fixture: OpenFixture, budget: Budget, index: int) -> Result:
+    cursor = fixture.cursor()
+    try:
+        result = budget.run(cursor, statement, MAX_GOLD_ROWS + 1)
+    except QueryFailed as failure:
+        message = f"$.gold.sql: gold fails on fixture {index + 1}: {failure.reason}"
+        raise TaskFault("task.gold_failed", message) from failure
+    finally:
+        cursor.close()
+    if len(result.rows) > MAX_GOLD_ROWS:
+        raise TaskFault("task.gold_failed", f"$.gold.sql: over {MAX_GOLD_ROWS:,} rows; aggregate or limit them")
+    return result
+
+
+def _expected(table: Table, ties: tuple[int, ...] | None, spec: SqlSpec) -> Expected:
+    if spec.columns == "by_name" and len({name.lower() for name in table.names}) < table.width:
+        raise TaskFault("task.gold_failed", "$.gold: `columns: by_name` needs distinct column names; add aliases")
+    if spec.order == "always" and ties is None:
+        ties = tuple(range(len(table.rows)))
+    rules = Rules.of(spec)
+    rows = rules.rows(table)
+    if ties is not None and len(rows) < len(table.rows):
+        first = dict(zip(reversed(table.rows), reversed(ties), strict=True))
+        ties = tuple(first[row] for row in rows)
+    return Expected(Table(table.names, table.approximate, rows), ties)
+
+
+def _given(gold: GoldRows, fixture: OpenFixture, spec: SqlSpec) -> Table:
+    """Gold's rows as given, cast by DuckDB to the given types."""
+    columns = [[_literal(row[i]) for row in gold.rows] for i in range(len(gold.columns))]
+    casts = ", ".join(f"CAST(c{i} AS {name})" for i, name in enumerate(gold.types))
+    lists = ", ".join(f"unnest(${i + 1}::VARCHAR[]) AS c{i}" for i in range(len(columns)))
+    cursor = fixture.cursor()
+    try:
+        cursor.execute(f"SELECT {casts} FROM (SELECT {lists})", columns)
+        types = [str(column[1]) for column in cursor.description]
+        rows = cursor.fetchall()
+    except (duckdb.Error, ValueError, OverflowError) as error:
+        first = str(error).splitlines()[0][:100]
+        raise TaskFault("task.gold_failed", f"$.gold: the values do not cast to the types: {first}") from error
+    finally:
+        cursor.close()
+    return Forms.of(spec).table(gold.columns, types, rows)
+
+
+def _literal(value: Any) -> str | None:
+    if value is None or isinstance(value, str):
+        return value
+    return json.dumps(value, ensure_ascii=False)
