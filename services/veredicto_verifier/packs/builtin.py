@@ -15,7 +15,7 @@ from veredicto_verifier.errors import PackFault
 
 GENERATORS = "veredicto_verifier.packs.generators"
 
-BUILTIN: dict[str, str] = {}
+BUILTIN: dict[str, str] = {"cfdi-mini": "cfdi_mini"}
 """Pack name -> module under `packs/generators/` with a pure `build() -> dict[relative path, content]`."""
 
 
