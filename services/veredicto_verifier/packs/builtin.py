@@ -15,7 +15,12 @@ from veredicto_verifier.errors import PackFault
 
 GENERATORS = "veredicto_verifier.packs.generators"
 
-BUILTIN: dict[str, str] = {"word-math-mini": "word_math_mini"}
+BUILTIN: dict[str, str] = {
+    "cfdi-mini": "cfdi_mini",
+    "demo-sql": "demo_sql",
+    "python-mini": "python_mini",
+    "word-math-mini": "word_math_mini",
+}
 """Pack name -> module under `packs/generators/` with a pure `build() -> dict[relative path, content]`."""
 
 

@@ -14,15 +14,18 @@ from decimal import ROUND_HALF_UP, Decimal
 from veredicto_verifier.verifiers.cfdi.spec import Concepto, Impuesto, Request
 
 TaxKey = tuple[str, str, Decimal | None]
+BASE_ROUNDINGS = Decimal(3)
+"""A base may add up three rounded amounts: the line's, its discount and its IEPS."""
 
 
 @dataclass(frozen=True, slots=True)
 class ExpectedTax:
-    """One tax of a line: exact base and amount (None for Exento)."""
+    """One tax of a line: exact base and amount (None for Exento); `stated` when the request itself gives the base."""
 
     key: TaxKey
     base: Decimal
     amount: Decimal | None
+    stated: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,21 +107,18 @@ def _line(concepto: Concepto) -> ExpectedLine:
 
 
 def _tax(tax: Impuesto, net: Decimal, quantity: Decimal) -> ExpectedTax:
-    stated = quantity if tax.tipo_factor == "Cuota" else net
-    base = Decimal(tax.base) if tax.base is not None else stated
+    implied = quantity if tax.tipo_factor == "Cuota" else net
+    base = Decimal(tax.base) if tax.base is not None else implied
     rate = Decimal(tax.tasa_o_cuota) if tax.tasa_o_cuota is not None else None
-    return ExpectedTax((tax.impuesto, tax.tipo_factor, rate), base, None if rate is None else base * rate)
+    amount = None if rate is None else base * rate
+    return ExpectedTax((tax.impuesto, tax.tipo_factor, rate), base, amount, stated=tax.base is not None)
 
 
-def _sum(values: list[Decimal], decimals: int, *, rate: Decimal = Decimal(0)) -> Sum:
-    """The exact sum; each value that does not fit the currency may be off by half a unit, and so may the sum.
-
-    `rate` widens the slack of a tax: its base may have been rounded before.
-    """
+def _sum(values: list[Decimal], decimals: int, *, roundings: Decimal = Decimal(1)) -> Sum:
+    """The exact sum; each value that does not fit the currency may be off by `roundings` half units, the sum by one."""
     unit = Decimal(1).scaleb(-decimals)
     off = sum(1 for value in values if value != value.quantize(unit, rounding=ROUND_HALF_UP))
-    exact = sum(values, Decimal(0))
-    return Sum(exact, unit / 2 * (off * (1 + rate) + (1 if off else 0)))
+    return Sum(sum(values, Decimal(0)), unit / 2 * (off * roundings + (1 if off else 0)))
 
 
 def _add(sums: list[Sum]) -> Sum:
@@ -131,8 +131,8 @@ def _transfers(lines: tuple[ExpectedLine, ...], decimals: int) -> dict[TaxKey, t
     for key in dict.fromkeys(tax.key for tax in taxes):
         own = [tax for tax in taxes if tax.key == key]
         amounts = [tax.amount for tax in own if tax.amount is not None]
-        total = _sum(amounts, decimals, rate=key[2] or Decimal(0)) if key[2] is not None else None
-        groups[key] = (_sum([tax.base for tax in own], decimals), total)
+        total = None if key[2] is None else _sum(amounts, decimals, roundings=1 + BASE_ROUNDINGS * key[2])
+        groups[key] = (_sum([tax.base for tax in own], decimals, roundings=BASE_ROUNDINGS), total)
     return groups
 
 
@@ -141,5 +141,5 @@ def _withholdings(lines: tuple[ExpectedLine, ...], decimals: int) -> dict[str, S
     groups: dict[str, Sum] = {}
     for impuesto in dict.fromkeys(tax.key[0] for tax in taxes):
         amounts = [tax.amount for tax in taxes if tax.key[0] == impuesto and tax.amount is not None]
-        groups[impuesto] = _sum(amounts, decimals, rate=Decimal(1))
+        groups[impuesto] = _sum(amounts, decimals, roundings=1 + BASE_ROUNDINGS)
     return groups

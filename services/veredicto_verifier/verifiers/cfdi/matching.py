@@ -12,7 +12,14 @@ from decimal import Context, Decimal, localcontext
 from typing import NamedTuple
 
 from veredicto_verifier.verifiers.cfdi.comprobante import Comprobante, Concepto, Node
-from veredicto_verifier.verifiers.cfdi.expected import Expected, ExpectedLine, ExpectedTax, Sum, agrees
+from veredicto_verifier.verifiers.cfdi.expected import (
+    BASE_ROUNDINGS,
+    Expected,
+    ExpectedLine,
+    ExpectedTax,
+    Sum,
+    agrees,
+)
 from veredicto_verifier.verifiers.cfdi.rules import PRECISION
 from veredicto_verifier.verifiers.cfdi.spec import Request
 
@@ -159,8 +166,8 @@ def _line_agrees(concepto: Concepto, line: ExpectedLine, decimals: int) -> bool:
         all(concepto.get(name) == value for name, value in texts.items())
         and _value_agrees(concepto, "Importe", line.amount, decimals)
         and _discount_agrees(concepto, line.discount, decimals)
-        and _taxes_agree(concepto.traslados, line.traslados, decimals)
-        and _taxes_agree(concepto.retenciones, line.retenciones, decimals)
+        and _taxes_agree(concepto, concepto.traslados, line.traslados, decimals)
+        and _taxes_agree(concepto, concepto.retenciones, line.retenciones, decimals)
     )
 
 
@@ -175,25 +182,42 @@ def _discount_agrees(concepto: Concepto, discount: Decimal | None, decimals: int
     return _value_agrees(concepto, "Descuento", discount, decimals)
 
 
-def _taxes_agree(found: tuple[Node, ...], asked: tuple[ExpectedTax, ...], decimals: int) -> bool:
+def _taxes_agree(line: Concepto, found: tuple[Node, ...], asked: tuple[ExpectedTax, ...], decimals: int) -> bool:
     waiting = list(asked)
+    bases = _written_bases(line)
     for tax in found:
-        key = (tax.get("Impuesto"), tax.get("TipoFactor"), tax.amount("TasaOCuota"))
-        line = next((one for one in waiting if one.key == key and _tax_agrees(tax, one, decimals)), None)
-        if line is None:
+        fitting = (one for one in waiting if one.key == _key(tax) and _tax_agrees(tax, one, bases, decimals))
+        match = next(fitting, None)
+        if match is None:
             return False
-        waiting.remove(line)
+        waiting.remove(match)
     return not waiting
 
 
-def _tax_agrees(tax: Node, asked: ExpectedTax, decimals: int) -> bool:
-    if not _value_agrees(tax, "Base", asked.base, decimals):
+def _written_bases(line: Concepto) -> tuple[Decimal, ...]:
+    """What the line's own rounded amounts make of a base: net, and net with IEPS."""
+    zero = Decimal(0)
+    net = (line.amount("Importe") or zero) - (line.amount("Descuento") or zero)
+    ieps = sum((tax.amount("Importe") or zero for tax in line.traslados if tax.get("Impuesto") == "003"), zero)
+    return net, net + ieps
+
+
+def _tax_agrees(tax: Node, asked: ExpectedTax, written: tuple[Decimal, ...], decimals: int) -> bool:
+    if not _value_agrees(tax, "Base", asked.base, decimals) and (
+        asked.stated or tax.get("TipoFactor") == "Cuota" or not _near(tax, asked, written, decimals)
+    ):
         return False
     if asked.amount is None or asked.key[2] is None:
         return tax.get("Importe") is None
-    written = tax.amount("Base") or Decimal(0)
-    exacts = (asked.amount, written * asked.key[2])
+    exacts = (asked.amount, (tax.amount("Base") or Decimal(0)) * asked.key[2])
     return any(_value_agrees(tax, "Importe", exact, decimals) for exact in exacts)
+
+
+def _near(tax: Node, asked: ExpectedTax, written: tuple[Decimal, ...], decimals: int) -> bool:
+    """A base made of rounded amounts: one of the line's own, and no further off than those roundings explain."""
+    base = tax.amount("Base")
+    slack = BASE_ROUNDINGS * Decimal(1).scaleb(-decimals) / 2
+    return base is not None and base in written and abs(base - asked.base) <= slack
 
 
 def _sum_agrees(found: Decimal | None, asked: Sum | None, *, absent: bool) -> bool:

@@ -1,0 +1,141 @@
+"""The schemas and catalogues that the cfdi verifier reads: built from SAT's files, checked, equal to a second engine."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import xmlschema
+from lxml import etree
+
+from tests.cfdi_mutants import MUTANTS, base_text, mutant_text
+from tests.cfdi_requests import REQUESTS
+from veredicto_verifier.verifiers.cfdi import CFDI, schemas
+from veredicto_verifier.verifiers.cfdi.build import build_schemas
+from veredicto_verifier.verifiers.cfdi.build_tables import TABLES
+from veredicto_verifier.verifiers.cfdi.catalogues import TABLES as TABLES_FOLDER
+from veredicto_verifier.verifiers.cfdi.catalogues import load_catalogues
+from veredicto_verifier.verifiers.cfdi.rfc import check_digit
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    target = tmp_path_factory.mktemp("cfdi") / "data"
+    build_schemas(target)
+    return target
+
+
+def test_the_build_is_the_same_every_time(folder: Path, tmp_path: Path) -> None:
+    build_schemas(tmp_path / "again")
+    assert (folder / "manifest.json").read_bytes() == (tmp_path / "again" / "manifest.json").read_bytes()
+    assert (folder / "manifest.json").read_bytes() == (schemas.data_folder() / "manifest.json").read_bytes()
+
+
+def test_the_build_leaves_a_used_folder_alone(folder: Path) -> None:
+    with pytest.raises(FileExistsError, match="not empty"):
+        build_schemas(folder)
+
+
+def test_no_schema_keeps_a_long_enumeration_or_a_link_out_of_the_folder(folder: Path) -> None:
+    for path in folder.glob("xsd/**/*.xsd"):
+        schema = etree.parse(path)
+        for simple in schema.iter("{http://www.w3.org/2001/XMLSchema}simpleType"):
+            assert len(simple.findall(".//{http://www.w3.org/2001/XMLSchema}enumeration")) <= 300
+        for link in schema.iter("{http://www.w3.org/2001/XMLSchema}import"):
+            assert (path.parent / link.get("schemaLocation", "")).resolve().is_relative_to(folder.resolve())
+
+
+def test_a_changed_or_missing_file_makes_the_folder_incomplete(tmp_path: Path) -> None:
+    target = tmp_path / "data"
+    build_schemas(target)
+    assert schemas.is_complete(target)
+    changed = target / "sets" / "c_ClaveUnidad.txt"
+    changed.write_text(changed.read_text() + "ZZ9\n")
+    assert not schemas.is_complete(target)
+    changed.unlink()
+    assert not schemas.is_complete(target)
+    assert not schemas.is_complete(tmp_path / "nowhere")
+
+
+def test_a_prebuilt_folder_is_used_and_satcfdi_is_not_needed(folder: Path) -> None:
+    script = """
+import sys
+from pathlib import Path
+sys.modules["satcfdi"] = None
+from veredicto_verifier.verifiers.cfdi import CFDI, build, schemas
+from veredicto_verifier.verifier import Answer, Completion, Context
+schemas.PREBUILT = Path(sys.argv[1])
+task = CFDI.prepare(CFDI.spec.model_validate(CFDI.example), Context())
+assert schemas.data_folder() == schemas.PREBUILT
+assert CFDI.grade(task, Answer(CFDI.good, Completion(CFDI.good))).passed
+"""
+    script = script.replace("import CFDI, build, schemas", "import CFDI, schemas")
+    paths = [str(Path(__file__).parent.parent / root) for root in ("proto", "services")]
+    code = f"import sys; sys.path[:0] = {paths!r}\n{script}"
+    subprocess.run([sys.executable, "-c", code, str(folder)], check=True, timeout=60)
+
+
+def test_the_digests_name_schemas_and_tables() -> None:
+    digests = CFDI.data()
+    assert sorted(digests) == ["schemas", "tables"]
+    assert all(len(digest) == 64 for digest in digests.values())
+
+
+def test_every_table_is_committed_and_names_its_source() -> None:
+    assert sorted(path.stem for path in TABLES_FOLDER.glob("*.tsv")) == sorted(TABLES)
+    for path in TABLES_FOLDER.glob("*.tsv"):
+        first = path.read_text(encoding="utf-8").splitlines()[0]
+        assert "phpcfdi/resources-sat-catalogs (Unlicense), snapshot 2026-" in first
+
+
+def test_the_catalogues_hold_what_sat_publishes() -> None:
+    catalogues = load_catalogues()
+    assert (len(catalogues.postal_codes), len(catalogues.products), len(catalogues.units)) == (95749, 52747, 2418)
+    assert (len(catalogues.regimenes), len(catalogues.usos), len(catalogues.rates)) == (19, 24, 19)
+    assert catalogues.currencies["MXN"] == 2
+    assert catalogues.currencies["JPY"] == 0
+    assert "98" not in catalogues.formas_pago
+
+
+@pytest.fixture(scope="module")
+def second_opinion(folder: Path) -> xmlschema.XMLSchema:
+    return xmlschema.XMLSchema(folder / "xsd" / "4" / "cfdv40.xsd", allow="local")
+
+
+SEALED = {"Sello": "x", "Certificado": "x", "NoCertificado": "0" * 20}
+
+
+def test_another_schema_engine_gives_the_same_verdict(second_opinion: xmlschema.XMLSchema) -> None:
+    texts = [base_text(base) for base in REQUESTS]
+    texts += [mutant_text(one) for one in MUTANTS if "Complemento>" not in mutant_text(one)]
+    for text in texts:
+        root = etree.fromstring(text.encode())
+        ours = not schemas.schema_faults(root)
+        for addenda in root.findall("{http://www.sat.gob.mx/cfd/4}Addenda"):
+            root.remove(addenda)
+        for name, value in SEALED.items():
+            root.set(name, root.get(name) or value)
+        assert second_opinion.is_valid(root) == ours, text
+
+
+def test_validation_gives_the_tree_back_as_it_came() -> None:
+    text = base_text("simple").replace("</cfdi:Comprobante>", "<cfdi:Addenda><nota/></cfdi:Addenda></cfdi:Comprobante>")
+    root = etree.fromstring(text.replace(' Moneda="', ' Sello="" Moneda="').encode())
+    before = etree.tostring(root)
+    assert schemas.schema_faults(root) == []
+    assert etree.tostring(root) == before
+
+
+RFCS = ["EKU9003173C9", "XIQB891116QE4", "H&E951128469", "IAÑL750210963", "CACX7605101P8"]
+
+
+@pytest.mark.parametrize("rfc", RFCS)
+def test_the_check_digit_of_a_published_rfc_fits(rfc: str) -> None:
+    assert check_digit(rfc) == rfc[-1]
+
+
+def test_the_manifest_names_the_version_of_satcfdi(folder: Path) -> None:
+    assert json.loads((folder / "manifest.json").read_text())["satcfdi"].count(".") == 2
