@@ -5,12 +5,20 @@ from __future__ import annotations
 from typing import Any
 
 from veredicto_verifier.verifier import Verifier
-from veredicto_verifier.verifiers import all_criteria, json_schema, math_answer, response_format, sql
+from veredicto_verifier.verifiers import (
+    all_criteria,
+    json_schema,
+    math_answer,
+    python_code,
+    response_format,
+    sql,
+)
 
 VERIFIERS: dict[str, Verifier[Any, Any]] = {
     "all": all_criteria.VERIFIER,
     "format": response_format.VERIFIER,
     "json": json_schema.VERIFIER,
     "math": math_answer.VERIFIER,
+    "python": python_code.VERIFIER,
     "sql": sql.VERIFIER,
 }

@@ -60,7 +60,7 @@ def _run(task: PythonTask, program: str) -> Run:
     return run_stdio(task, program)
 
 
-PYTHON: Verifier[PythonSpec, PythonTask] = Verifier(
+VERIFIER: Verifier[PythonSpec, PythonTask] = Verifier(
     name="python",
     version="1.0.0",
     lane="python",
