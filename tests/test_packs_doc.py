@@ -36,7 +36,7 @@ def test_the_walk_from_a_csv_to_a_scored_answer_is_as_the_page_says(
         program, *arguments = shlex.split(command.removeprefix("$ "))
         assert program == "veredicto"
         result = CliRunner().invoke(app, arguments, catch_exceptions=False)
-        assert matches(expected, result.output), f"{command}\n{result.output}"
+        assert matches(expected, result.stdout), f"{command}\n{result.output}"
         ran += 1
     assert ran == 4
 
