@@ -181,11 +181,8 @@ def task_info(pack: Pack, task: PackTask) -> TaskInfo:
 
 def _candidates(folders: Sequence[Path], cache: Path | None, faults: list[str]) -> list[Path]:
     found = []
-    for name in BUILTIN if cache is not None else ():
-        try:
-            found.append(materialise(name, cache))
-        except PackFault as fault:
-            faults.append(str(fault))
+    if cache is not None:
+        found.extend(_built_in(cache, faults))
     for folder in folders:
         inner = (
             [folder] if (folder / "pack.toml").is_file() else sorted(path.parent for path in folder.glob("*/pack.toml"))
@@ -193,6 +190,16 @@ def _candidates(folders: Sequence[Path], cache: Path | None, faults: list[str]) 
         if not inner and not _is_empty(folder):
             faults.append(f"{folder}: neither a pack (a folder with a pack.toml) nor a folder of packs")
         found.extend(inner)
+    return found
+
+
+def _built_in(cache: Path, faults: list[str]) -> list[Path]:
+    found = []
+    for name in BUILTIN:
+        try:
+            found.append(materialise(name, cache))
+        except PackFault as fault:
+            faults.append(str(fault))
     return found
 
 
