@@ -28,7 +28,7 @@ def loaded(folder: Path, **files: str | bytes) -> Pack:
 
 
 def shelf_of(folder: Path, files: dict[str, str | bytes], *more: Path) -> Shelf:
-    return Shelf.load([write_pack(folder, files), *more], cache=folder.parent / "cache", verifiers=VERIFIERS)
+    return Shelf.load([write_pack(folder, files), *more], cache=None, verifiers=VERIFIERS)
 
 
 BROKEN_LINES = {
@@ -62,7 +62,7 @@ def test_a_broken_line_is_refused_alone(tmp_path: Path, line: bytes, code: str) 
 
 
 BROKEN_PACKS = {
-    "no-manifest": {"pack.toml": None},
+    "no-manifest": {"pack.toml": None, "notes.txt": ""},
     "not-toml": {"pack.toml": "name = "},
     "not-utf8": {"pack.toml": b'name = "\xff"'},
     "no-version": {"pack.toml": 'name = "small"\nlicence = "CC0"\nlanguage = "en"\n'},
@@ -94,7 +94,7 @@ def test_a_second_pack_of_a_name_is_skipped(tmp_path: Path) -> None:
 def test_a_folder_of_packs_is_taken_apart(tmp_path: Path) -> None:
     write_pack(tmp_path / "all" / "one", {"pack.toml": MANIFEST.replace("small", "one")})
     write_pack(tmp_path / "all" / "two", {"pack.toml": MANIFEST.replace("small", "two")})
-    shelf = Shelf.load([tmp_path / "all", tmp_path / "none"], cache=tmp_path / "cache", verifiers=VERIFIERS)
+    shelf = Shelf.load([tmp_path / "all", tmp_path / "none"], cache=None, verifiers=VERIFIERS)
     assert {"one", "two"} <= set(shelf.packs)
     assert "nor a folder of packs" in shelf.faults[0]
 

@@ -193,7 +193,8 @@ def _show_task(ref: str, packs: Sequence[Path], data_dir: Path | None, gold: boo
 
 
 def _check_with_progress(pack: Pack) -> list[Finding]:
-    with Progress(console=Console(stderr=True), transient=True) as progress:
+    console = Console(stderr=True)
+    with Progress(console=console, transient=True, disable=not console.is_terminal) as progress:
         bar = progress.add_task(pack.name, total=sum(map(len, pack.tasks.values())))
         return check_pack(pack, VERIFIERS, lambda: progress.advance(bar))
 

@@ -43,14 +43,28 @@ def lint_cfdi(spec: Any, _task: Any) -> Iterator[Found]:
         )
 
 
-def lint_sql(spec: Any, _task: Any) -> Iterator[Found]:
-    """One fixture does not tell a query from its answer."""
+def lint_sql(spec: Any, task: Any) -> Iterator[Found]:
+    """Gold that a constant can match: one fixture, no rows anywhere, or the same rows everywhere."""
     if len(spec.fixtures) == 1:
         yield (
             "lint",
             "lint.one_fixture",
             "one fixture does not tell a query from its result; give at least two that differ",
         )
+    results = [_comparable_rows(expected) for expected in task.expected]
+    if not any(value is not None for expected in task.expected for row in expected.table.rows for value in row):
+        yield "lint", "lint.empty_gold", "gold gives no rows, or only NULL, on every fixture; add rows that it finds"
+    elif len(results) > 1 and all(result == results[0] for result in results):
+        yield (
+            "lint",
+            "lint.same_everywhere",
+            "gold gives the same on every fixture, so a constant passes; vary the rows",
+        )
+
+
+def _comparable_rows(expected: Any) -> list[str]:
+    rows = [repr(row) for row in expected.table.rows]
+    return sorted(rows) if expected.ties is None else rows
 
 
 def lint_python(spec: Any, _task: Any) -> Iterator[Found]:

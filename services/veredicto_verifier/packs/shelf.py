@@ -34,12 +34,12 @@ class Shelf:
     """One message for each pack that was skipped; for the log and `pack check`."""
 
     @classmethod
-    def load(cls, folders: Sequence[Path], *, cache: Path, verifiers: Mapping[str, Verifier[Any, Any]]) -> Shelf:
+    def load(cls, folders: Sequence[Path], *, cache: Path | None, verifiers: Mapping[str, Verifier[Any, Any]]) -> Shelf:
         """The built-in packs and the user's; a pack that cannot be loaded is reported and skipped.
 
         Args:
             folders: each a pack, or a folder of packs.
-            cache: where built-in packs are written.
+            cache: where built-in packs are written; None leaves them out.
             verifiers: the registry.
         """
         packs: dict[str, Pack] = {}
@@ -179,13 +179,10 @@ def task_info(pack: Pack, task: PackTask) -> TaskInfo:
     )
 
 
-def _candidates(folders: Sequence[Path], cache: Path, faults: list[str]) -> list[Path]:
+def _candidates(folders: Sequence[Path], cache: Path | None, faults: list[str]) -> list[Path]:
     found = []
-    for name in BUILTIN:
-        try:
-            found.append(materialise(name, cache))
-        except PackFault as fault:
-            faults.append(str(fault))
+    if cache is not None:
+        found.extend(_built_in(cache, faults))
     for folder in folders:
         inner = (
             [folder] if (folder / "pack.toml").is_file() else sorted(path.parent for path in folder.glob("*/pack.toml"))
@@ -193,6 +190,16 @@ def _candidates(folders: Sequence[Path], cache: Path, faults: list[str]) -> list
         if not inner and not _is_empty(folder):
             faults.append(f"{folder}: neither a pack (a folder with a pack.toml) nor a folder of packs")
         found.extend(inner)
+    return found
+
+
+def _built_in(cache: Path, faults: list[str]) -> list[Path]:
+    found = []
+    for name in BUILTIN:
+        try:
+            found.append(materialise(name, cache))
+        except PackFault as fault:
+            faults.append(str(fault))
     return found
 
 

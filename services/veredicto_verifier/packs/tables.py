@@ -111,7 +111,7 @@ def vary(table: Table, seed: int) -> Table:
     return replace(table, rows=tuple(zip(*columns, strict=True)))
 
 
-KEPT = 0.7
+KEPT = 0.6
 """Share of the rows that a variation keeps."""
 
 
