@@ -1,4 +1,4 @@
-"""The trainer's configuration: one TOML file read once into frozen models; every field is explained in docs/trainer.md."""
+"""The trainer's configuration: one TOML file, read once into frozen models; docs/trainer.md explains every field."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class ServiceSection(Section):
     api_key_env: str = "VEREDICTO_API_KEY"
     """Name of the environment variable that holds the key; without it no key is sent."""
     pins: dict[str, str] = {}
-    """Digest per pack name that the service must have; a pack that is not named here is pinned to what it has at the start."""
+    """Digest per pack name that the service must have; a pack not named here is pinned to what it has at the start."""
     timeout_s: Annotated[float, Field(gt=0)] = 300.0
     """Seconds to wait for one answer."""
     patience_s: Annotated[float, Field(ge=0)] = 300.0
@@ -77,7 +77,7 @@ class PolicySection(Section):
     scratch: ScratchSection | None = None
     """Build a new policy instead of loading one."""
     prompt_format: Literal["auto", "plain", "chat"] = "auto"
-    """`chat` renders prompts by the tokenizer's chat template, `plain` joins their text; `auto` is `chat` where there is a template."""
+    """`chat` renders prompts by the tokenizer's chat template, `plain` joins their text, `auto` looks for a template."""
 
     @model_validator(mode="after")
     def _one_source(self) -> PolicySection:

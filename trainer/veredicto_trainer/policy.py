@@ -4,6 +4,7 @@ Shapes: B completions, S positions (prompt and completion, padded on the right),
 Masks come from lengths, never from token values: an end-of-sequence token that equals the padding token is trained.
 """
 
+# ruff: noqa: N815 - fields that hold tensors carry their shape
 from __future__ import annotations
 
 import hashlib
