@@ -77,7 +77,7 @@ class PolicySection(Section):
     scratch: ScratchSection | None = None
     """Build a new policy instead of loading one."""
     prompt_format: Literal["auto", "plain", "chat"] = "auto"
-    """`chat` renders prompts by the tokenizer's chat template, `plain` joins their text, `auto` looks for a template."""
+    """`chat` renders prompts by the chat template, `plain` joins their text; `auto` decides by the template."""
 
     @model_validator(mode="after")
     def _one_source(self) -> PolicySection:
