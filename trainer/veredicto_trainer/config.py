@@ -184,13 +184,21 @@ class TrainerConfig(Section):
     policy: PolicySection
     """What learns."""
     warm_start: WarmStartSection | None = None
-    """Supervised steps first; leave out for none."""
+    """Supervised steps first; leave out for none (`[policy.scratch]` needs it)."""
     grpo: GrpoSection
     """How it learns."""
     eval: EvalSection = EvalSection()
     """How it is examined."""
     checkpoint: CheckpointSection = CheckpointSection()
     """How it survives."""
+
+    @model_validator(mode="after")
+    def _scratch_is_warmed(self) -> TrainerConfig:
+        if self.policy.scratch is not None and self.warm_start is None:
+            raise ValueError(
+                "a policy from [policy.scratch] writes nothing sensible before a [warm_start]; add that table"
+            )
+        return self
 
     def digest(self) -> str:
         """SHA-256 over every field that can change what is learnt, as `sha256:…`."""

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Any
 
+from veredicto_trainer.checkpoints import write_json
 from veredicto_trainer.engines.engine import Engine, Request, Sampling, sample_seed
 from veredicto_trainer.intervals import Interval, effective_count, wilson
 from veredicto_trainer.policy import Policy
@@ -101,6 +104,15 @@ def examine(
     sampled = groups[len(questions) :] or [None] * len(questions)
     answers = [_answer(g, s, executes_check) for g, s in zip(groups[: len(questions)], sampled, strict=True)]
     return Examination(step, policy.weights_digest(), tuple(answers))
+
+
+def load_or(path: Path, make: Callable[[], Examination]) -> Examination:
+    """The examination in a file, or a new one that is written to it: a resumed run does not sit it twice."""
+    if path.exists():
+        return Examination.from_json(json.loads(path.read_text(encoding="utf-8")))
+    fresh = make()
+    write_json(path, fresh.to_json())
+    return fresh
 
 
 def _unscored(policy: Policy, questions: Sequence[Question], answers: Sequence[Any], kind: str) -> list[Unscored]:

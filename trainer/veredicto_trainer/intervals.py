@@ -39,7 +39,7 @@ def effective_count(clusters: Sequence[Sequence[bool]]) -> float:
 
 
 def paired_difference(before: Sequence[bool], after: Sequence[bool]) -> Interval:
-    """Interval of share(after) - share(before) on the same questions (Agresti and Min 2005: half added to each cell)."""
+    """Interval of share(after) - share(before) on the same questions (Agresti and Min 2005: half added per cell)."""
     gained = 0.5 + sum(not b and a for b, a in zip(before, after, strict=True))
     lost = 0.5 + sum(b and not a for b, a in zip(before, after, strict=True))
     count = len(before) + 2.0
