@@ -217,8 +217,9 @@ class Run:
     def _learn(self, groups: Sequence[Group], advantages: Sequence[Advantages]) -> list[UpdateStats]:
         samples = training_samples(groups, advantages, mask_truncated=self._config.grpo.truncated == "mask")
         updates = [self._learner.update(samples) for _ in range(self._config.grpo.updates_per_batch)]
-        if not all(update.applied for update in updates):
-            log.warning("%d updates were skipped: no signal, or a gradient that is not finite", len(updates))
+        skipped = sum(not update.applied for update in updates)
+        if skipped:
+            log.warning("%d updates were skipped: no group with a signal, or a gradient that is not finite", skipped)
         return updates
 
     def _examine(self, step: int) -> Examination:
@@ -233,6 +234,27 @@ class Run:
             max_new_tokens=self._config.eval.max_new_tokens or self._config.grpo.max_new_tokens,
             executes_check=self._config.eval.executes_check,
         )
+
+
+def examine_folder(config: TrainerConfig, client: Client, folder: Path) -> Examination:
+    """Examine the policy in a folder under a configuration's `[eval]` section, as a run of its own in the ledger."""
+    torch.set_num_threads(config.threads)
+    tasks = fetch_tasks(client, config.tasks, config.service.pins.get(config.tasks.pack))
+    policy = Policy.load(folder, prompt_format=config.policy.prompt_format)
+    room = config.eval.max_new_tokens or config.grpo.max_new_tokens
+    exam = as_questions(tasks.test, tasks.digest, policy, max_new_tokens=room)
+    name = f"{config.run}-eval-{policy.weights_digest()[7:15]}"
+    return examine(
+        policy,
+        HfEngine(policy, batch_size=config.grpo.generation_batch),
+        Rewarder(client, run=name, max_unscorable=config.grpo.max_unscorable),
+        exam[: config.eval.questions],
+        step=0,
+        seed=config.seed,
+        samples=config.eval.samples,
+        max_new_tokens=room,
+        executes_check=config.eval.executes_check,
+    )
 
 
 def training_samples(
