@@ -88,7 +88,7 @@ class Patience:
         if isinstance(failure, httpx.UnsupportedProtocol):
             raise ServiceUnreachable(f"{failure} Give an address such as http://127.0.0.1:8080")
         backoff = min(self.first_wait_s * 2 ** (self.tries - 1), self.max_wait_s)
-        wait = max(backoff * random.uniform(0.5, 1.0), _retry_after(failure))
+        wait: float = max(backoff * random.uniform(0.5, 1.0), _retry_after(failure))
         if self.waited_s + wait > self.total_s:
             raise self._exhausted(failure)
         self.waited_s += wait
@@ -137,6 +137,16 @@ def score_body(part: Part, *, run: str | None, step: int | None, phase: Phase) -
     """The body of `POST /score`."""
     envelope = {"run": run, "step": step, "phase": phase}
     return encode({k: v for k, v in envelope.items() if v is not None} | {"items": part.items})
+
+
+def score_headers(part: Part) -> dict[str, str]:
+    """The headers of `POST /score`."""
+    return {"Content-Type": "application/json", "Idempotency-Key": part.key}
+
+
+def present(**values: str | int | None) -> dict[str, str | int]:
+    """Query parameters without those that are not given."""
+    return {name: value for name, value in values.items() if value is not None}
 
 
 def encode(value: Any) -> bytes:

@@ -69,7 +69,7 @@ def evaluate(
     """Examine a policy on the test questions."""
     settings = _overridden(load_config(config), service=service, output=None, seed=None)
     from veredicto_trainer.checkpoints import write_json
-    from veredicto_trainer.loop import examine_folder
+    from veredicto_trainer.evaluate import examine_folder
 
     with _client(settings) as client:
         examination = examine_folder(settings, client, policy or settings.output / "policy")

@@ -15,13 +15,8 @@ from veredicto_trainer.errors import ConfigFault
 Positive = Annotated[int, Field(ge=1)]
 Share = Annotated[float, Field(ge=0, le=1)]
 
-MOVABLE = {
-    "output": True,
-    "threads": True,
-    "service": {"url", "api_key_env", "timeout_s", "patience_s"},
-    "checkpoint": True,
-}
-"""Fields that may differ between a run and its resumption: they cannot change what is learnt."""
+MOVABLE: set[str] = {"output", "threads", "service", "checkpoint"}
+"""Fields that may differ between a run and its resumption: they cannot change what is learnt (`service.pins` may not)."""
 
 
 class Section(BaseModel):
@@ -202,7 +197,7 @@ class TrainerConfig(Section):
 
     def digest(self) -> str:
         """SHA-256 over every field that can change what is learnt, as `sha256:…`."""
-        body = self.model_dump(mode="json", exclude=MOVABLE)
+        body = {"pins": self.service.pins, **self.model_dump(mode="json", exclude=MOVABLE)}
         return "sha256:" + hashlib.sha256(json.dumps(body, sort_keys=True).encode()).hexdigest()
 
 

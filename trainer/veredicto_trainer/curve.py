@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from xml.sax.saxutils import escape
 
@@ -29,7 +30,7 @@ def _mark(fill: float) -> str:
 def _columns(values: Sequence[float], width: int) -> list[float]:
     count = min(width, len(values))
     edges = [round(i * len(values) / count) for i in range(count + 1)]
-    return [sum(values[a:b]) / (b - a) for a, b in zip(edges, edges[1:], strict=False)]
+    return [sum(values[a:b]) / (b - a) for a, b in itertools.pairwise(edges)]
 
 
 def svg_curve(values: Sequence[float], *, title: str, window: int = 10) -> str:
@@ -39,7 +40,8 @@ def svg_curve(values: Sequence[float], *, title: str, window: int = 10) -> str:
     dots = "".join(f'<circle cx="{_x(i, len(values)):.1f}" cy="{_y(v):.1f}" r="2"/>' for i, v in enumerate(values))
     ticks = "".join(_tick(level / 4) for level in range(5))
     return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" font-family="sans-serif" font-size="12">'
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" '
+        'font-family="sans-serif" font-size="12">'
         f'<rect width="{WIDTH}" height="{HEIGHT}" fill="white"/>'
         f'<text x="{MARGIN}" y="24" font-size="14">{escape(title)}</text>{ticks}'
         f'<g fill="#9bb8d3">{dots}</g><polyline points="{points}" fill="none" stroke="#1f5f99" stroke-width="2"/>'

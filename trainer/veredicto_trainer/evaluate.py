@@ -8,12 +8,18 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+import torch
+
+from veredicto_proto.client import Client
 from veredicto_trainer.checkpoints import write_json
+from veredicto_trainer.config import TrainerConfig
 from veredicto_trainer.engines.engine import Engine, Request, Sampling, sample_seed
+from veredicto_trainer.engines.hf import HfEngine
 from veredicto_trainer.intervals import Interval, effective_count, wilson
 from veredicto_trainer.policy import Policy
 from veredicto_trainer.rewards import Rewarder, Unscored
 from veredicto_trainer.rollouts import Group, Question
+from veredicto_trainer.tasks import as_questions, fetch_tasks
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,8 +76,7 @@ class Examination:
     @classmethod
     def from_json(cls, body: dict[str, Any]) -> Examination:
         """An examination that `to_json` wrote."""
-        answers = [{k: tuple(v) if isinstance(v, list) else v for k, v in answer.items()} for answer in body["answers"]]
-        return cls(body["step"], body["weights"], tuple(Answer(**answer) for answer in answers))
+        return cls(body["step"], body["weights"], tuple(_answer_from(answer) for answer in body["answers"]))
 
 
 def examine(
@@ -101,9 +106,30 @@ def examine(
     if samples:
         unscored += _unscored(policy, questions, engine.generate(sampled_requests, Sampling(max_new_tokens)), "s")
     groups = rewarder.score(unscored, step=step, phase="eval")
-    sampled = groups[len(questions) :] or [None] * len(questions)
+    sampled: Sequence[Group | None] = groups[len(questions) :] or [None] * len(questions)
     answers = [_answer(g, s, executes_check) for g, s in zip(groups[: len(questions)], sampled, strict=True)]
     return Examination(step, policy.weights_digest(), tuple(answers))
+
+
+def examine_folder(config: TrainerConfig, client: Client, folder: Path) -> Examination:
+    """Examine the policy in a folder under a configuration's `[eval]` section, as a run of its own in the ledger."""
+    torch.set_num_threads(config.threads)
+    tasks = fetch_tasks(client, config.tasks, config.service.pins.get(config.tasks.pack))
+    policy = Policy.load(folder, prompt_format=config.policy.prompt_format)
+    room = config.eval.max_new_tokens or config.grpo.max_new_tokens
+    exam = as_questions(tasks.test, tasks.digest, policy, max_new_tokens=room)
+    name = f"{config.run}-eval-{policy.weights_digest()[7:15]}"
+    return examine(
+        policy,
+        HfEngine(policy, batch_size=config.grpo.generation_batch),
+        Rewarder(client, run=name, max_unscorable=config.grpo.max_unscorable),
+        exam[: config.eval.questions],
+        step=0,
+        seed=config.seed,
+        samples=config.eval.samples,
+        max_new_tokens=room,
+        executes_check=config.eval.executes_check,
+    )
 
 
 def load_or(path: Path, make: Callable[[], Examination]) -> Examination:
@@ -113,6 +139,10 @@ def load_or(path: Path, make: Callable[[], Examination]) -> Examination:
     fresh = make()
     write_json(path, fresh.to_json())
     return fresh
+
+
+def _answer_from(body: dict[str, Any]) -> Answer:
+    return Answer(**{name: tuple(value) if isinstance(value, list) else value for name, value in body.items()})
 
 
 def _unscored(policy: Policy, questions: Sequence[Question], answers: Sequence[Any], kind: str) -> list[Unscored]:

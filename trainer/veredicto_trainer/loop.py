@@ -236,27 +236,6 @@ class Run:
         )
 
 
-def examine_folder(config: TrainerConfig, client: Client, folder: Path) -> Examination:
-    """Examine the policy in a folder under a configuration's `[eval]` section, as a run of its own in the ledger."""
-    torch.set_num_threads(config.threads)
-    tasks = fetch_tasks(client, config.tasks, config.service.pins.get(config.tasks.pack))
-    policy = Policy.load(folder, prompt_format=config.policy.prompt_format)
-    room = config.eval.max_new_tokens or config.grpo.max_new_tokens
-    exam = as_questions(tasks.test, tasks.digest, policy, max_new_tokens=room)
-    name = f"{config.run}-eval-{policy.weights_digest()[7:15]}"
-    return examine(
-        policy,
-        HfEngine(policy, batch_size=config.grpo.generation_batch),
-        Rewarder(client, run=name, max_unscorable=config.grpo.max_unscorable),
-        exam[: config.eval.questions],
-        step=0,
-        seed=config.seed,
-        samples=config.eval.samples,
-        max_new_tokens=room,
-        executes_check=config.eval.executes_check,
-    )
-
-
 def training_samples(
     groups: Sequence[Group], advantages: Sequence[Advantages], *, mask_truncated: bool
 ) -> list[TrainingSample]:

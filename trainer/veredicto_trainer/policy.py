@@ -68,7 +68,7 @@ class Policy:
             model = AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32, local_files_only=True)
         except (OSError, ValueError) as error:
             raise PolicyFault(f"transformers cannot load {folder}: {str(error)[:300]}") from error
-        model.eval()  # no dropout: the log-probabilities of learning are those of sampling
+        model.train(False)  # no dropout: the log-probabilities of learning are those of sampling
         return cls(model, tokenizer, prompt_format=prompt_format)
 
     @property
