@@ -15,8 +15,8 @@ from veredicto_trainer.errors import ConfigFault
 Positive = Annotated[int, Field(ge=1)]
 Share = Annotated[float, Field(ge=0, le=1)]
 
-MOVABLE: set[str] = {"output", "threads", "service", "checkpoint"}
-"""Fields that may differ between a run and its resumption: they cannot change what is learnt (`service.pins` may not)."""
+MOVABLE: set[str] = {"output", "service", "checkpoint"}
+"""What may differ between a run and its resumption, since it cannot change what is learnt (but for `service.pins`)."""
 
 
 class Section(BaseModel):

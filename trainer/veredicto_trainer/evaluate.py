@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from pydantic import TypeAdapter
 
 from veredicto_proto.client import Client
 from veredicto_trainer.checkpoints import write_json
@@ -76,7 +77,7 @@ class Examination:
     @classmethod
     def from_json(cls, body: dict[str, Any]) -> Examination:
         """An examination that `to_json` wrote."""
-        return cls(body["step"], body["weights"], tuple(_answer_from(answer) for answer in body["answers"]))
+        return TypeAdapter(cls).validate_python(body)
 
 
 def examine(
@@ -139,10 +140,6 @@ def load_or(path: Path, make: Callable[[], Examination]) -> Examination:
     fresh = make()
     write_json(path, fresh.to_json())
     return fresh
-
-
-def _answer_from(body: dict[str, Any]) -> Answer:
-    return Answer(**{name: tuple(value) if isinstance(value, list) else value for name, value in body.items()})
 
 
 def _unscored(policy: Policy, questions: Sequence[Question], answers: Sequence[Any], kind: str) -> list[Unscored]:
