@@ -1,0 +1,139 @@
+"""The program `veredicto-train`: run a configuration, examine a policy, print a run's report."""
+
+from __future__ import annotations
+
+import logging
+import os
+import signal
+from pathlib import Path
+from types import FrameType
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from veredicto_proto.client import Client
+from veredicto_proto.client_errors import ClientError
+from veredicto_trainer.config import TrainerConfig, load_config
+from veredicto_trainer.errors import TrainerError
+from veredicto_trainer.identity import set_aside
+
+STOPPED = 3
+"""Exit status of a run that was asked to stop and can be resumed."""
+
+ENVIRONMENT = {
+    "OMP_WAIT_POLICY": "passive",  # spinning threads cost three times the CPU on a shared machine
+    "GOMP_SPINCOUNT": "0",
+    "TOKENIZERS_PARALLELISM": "false",
+    "HF_HUB_OFFLINE": "1",  # nothing leaves the network
+}
+
+program = typer.Typer(help="Train a policy with GRPO on rewards from a Veredicto service.", no_args_is_help=True)
+
+
+@program.command()
+def run(
+    config: Annotated[Path, typer.Argument(help="TOML file; docs/trainer.md explains its fields.")],
+    service: Annotated[str | None, typer.Option(help="Address of the service, instead of service.url.")] = None,
+    output: Annotated[Path | None, typer.Option(help="Folder of the run, instead of output.")] = None,
+    seed: Annotated[int | None, typer.Option(help="Instead of seed.")] = None,
+    fresh: Annotated[bool, typer.Option("--fresh", help="Rename an existing output folder and start anew.")] = False,
+) -> None:
+    """Train; a run that was interrupted goes on from its last checkpoint."""
+    console = Console()
+    settings = _overridden(load_config(config), service=service, output=output, seed=seed)
+    if fresh and (moved := set_aside(settings.output)):
+        console.print(f"the run that was in {settings.output} is now in {moved}", highlight=False)
+    stop = _StopSignal()
+    from veredicto_trainer.loop import train  # torch is loaded only now, under ENVIRONMENT
+    from veredicto_trainer.report import print_report, write_report
+
+    with _client(settings) as client:
+        outcome = train(settings, client, console, should_stop=stop.asked)
+        if outcome.after is None:
+            console.print(f"stopped after step {outcome.position.step}; the same command resumes", highlight=False)
+            raise typer.Exit(STOPPED)
+        write_report(settings.output, outcome, client)
+    print_report(settings.output, console)
+
+
+@program.command("eval")
+def evaluate(
+    config: Annotated[Path, typer.Argument(help="TOML file of the run.")],
+    policy: Annotated[
+        Path | None, typer.Option(help="Folder in Hugging Face format; the run's own by default.")
+    ] = None,
+    service: Annotated[str | None, typer.Option(help="Address of the service, instead of service.url.")] = None,
+    result: Annotated[Path | None, typer.Option("--json", help="Write every answer to this file.")] = None,
+) -> None:
+    """Examine a policy on the test questions."""
+    settings = _overridden(load_config(config), service=service, output=None, seed=None)
+    from veredicto_trainer.checkpoints import write_json
+    from veredicto_trainer.evaluate import examine_folder
+
+    with _client(settings) as client:
+        examination = examine_folder(settings, client, policy or settings.output / "policy")
+    console = Console()
+    for name, accuracy in (("greedy", examination.greedy), ("sampled", examination.sampled)):
+        low, high = accuracy.interval
+        console.print(f"{name:8} {accuracy.share:.3f}  [{low:.3f}, {high:.3f}]  n = {accuracy.count}", markup=False)
+    if result is not None:
+        write_json(result, examination.to_json())
+
+
+@program.command()
+def report(output: Annotated[Path, typer.Argument(help="Folder of a finished run.")]) -> None:
+    """Print a finished run's learning curve and figures."""
+    from veredicto_trainer.report import print_report
+
+    print_report(output, Console())
+
+
+def main() -> None:
+    """Run the program; errors of ours end it with one line and status 1."""
+    for name, value in ENVIRONMENT.items():
+        os.environ.setdefault(name, value)
+    logging.basicConfig(format="%(levelname)s %(name)s: %(message)s", level=logging.WARNING)
+    try:
+        program()
+    except (TrainerError, ClientError) as error:
+        typer.echo(f"veredicto-train: {error}", err=True)
+        raise SystemExit(1) from error
+
+
+class _StopSignal:
+    """Remembers a SIGTERM, so that a run can write a checkpoint and end in good order."""
+
+    def __init__(self) -> None:
+        self._received = False
+        signal.signal(signal.SIGTERM, self._receive)
+
+    def asked(self) -> bool:
+        return self._received
+
+    def _receive(self, number: int, frame: FrameType | None) -> None:
+        self._received = True
+
+
+def _overridden(config: TrainerConfig, *, service: str | None, output: Path | None, seed: int | None) -> TrainerConfig:
+    changes: dict[str, object] = {}
+    if service is not None:
+        changes["service"] = config.service.model_copy(update={"url": service})
+    if output is not None:
+        changes["output"] = output
+    if seed is not None:
+        changes["seed"] = seed
+    return config.model_copy(update=changes)
+
+
+def _client(config: TrainerConfig) -> Client:
+    return Client(
+        config.service.url,
+        api_key=os.environ.get(config.service.api_key_env),
+        timeout_s=config.service.timeout_s,
+        patience_s=config.service.patience_s,
+    )
+
+
+if __name__ == "__main__":
+    main()

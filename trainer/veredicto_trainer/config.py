@@ -1,0 +1,220 @@
+"""The trainer's configuration: one TOML file, read once into frozen models; docs/trainer.md explains every field."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import tomllib
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from veredicto_trainer.errors import ConfigFault
+
+Positive = Annotated[int, Field(ge=1)]
+Share = Annotated[float, Field(ge=0, le=1)]
+
+MOVABLE: set[str] = {"output", "service", "checkpoint"}
+"""What may differ between a run and its resumption, since it cannot change what is learnt (but for `service.pins`)."""
+
+
+class Section(BaseModel):
+    """A base for every table of the file: frozen, unknown fields refused."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
+
+
+class ServiceSection(Section):
+    """`[service]`: where rewards come from."""
+
+    url: str = "http://127.0.0.1:8080"
+    """Address of the verifier service."""
+    api_key_env: str = "VEREDICTO_API_KEY"
+    """Name of the environment variable that holds the key; without it no key is sent."""
+    pins: dict[str, str] = {}
+    """Digest per pack name that the service must have; a pack not named here is pinned to what it has at the start."""
+    timeout_s: Annotated[float, Field(gt=0)] = 300.0
+    """Seconds to wait for one answer."""
+    patience_s: Annotated[float, Field(ge=0)] = 300.0
+    """Seconds for which a request that finds the service busy or gone is sent again before the run stops."""
+
+
+class TasksSection(Section):
+    """`[tasks]`: what the policy practises and is examined on."""
+
+    pack: str
+    """Name of the pack."""
+    train_split: str = "train"
+    """Split whose questions are practised."""
+    test_split: str = "test"
+    """Split whose questions are only ever evaluated."""
+    categories: tuple[str, ...] = ()
+    """Practise these categories only; empty means all."""
+
+
+class ScratchSection(Section):
+    """`[policy.scratch]`: a small Llama-architecture policy with its own tokenizer, built from nothing."""
+
+    hidden: Positive = 128
+    """Width of the residual stream."""
+    layers: Positive = 3
+    """Number of transformer blocks."""
+    heads: Positive = 4
+    """Attention heads; divides `hidden`."""
+
+
+class PolicySection(Section):
+    """`[policy]`: the weights to start from, either `path` or `scratch`."""
+
+    path: Path | None = None
+    """Folder in Hugging Face format (config, safetensors, tokenizer)."""
+    scratch: ScratchSection | None = None
+    """Build a new policy instead of loading one."""
+    prompt_format: Literal["auto", "plain", "chat"] = "auto"
+    """`chat` renders prompts by the chat template, `plain` joins their text; `auto` decides by the template."""
+
+    @model_validator(mode="after")
+    def _one_source(self) -> PolicySection:
+        if (self.path is None) == (self.scratch is None):
+            raise ValueError("give either `path` or `[policy.scratch]`")
+        return self
+
+
+class WarmStartSection(Section):
+    """`[warm_start]`: supervised steps on the pack's public demonstrations, before any reward."""
+
+    steps: Positive
+    """Optimiser steps."""
+    batch_size: Positive = 48
+    """Demonstrations per step."""
+    lr: Annotated[float, Field(gt=0)] = 1e-3
+    """Learning rate."""
+
+
+class GrpoSection(Section):
+    """`[grpo]`: the reinforcement learning itself."""
+
+    steps: Positive
+    """Steps; each samples, scores and learns once."""
+    prompts_per_step: Positive = 16
+    """Questions per step; each becomes one group."""
+    group_size: Annotated[int, Field(ge=2)] = 8
+    """Completions per question."""
+    max_new_tokens: Positive = 64
+    """Tokens after which a completion is cut."""
+    truncated: Literal["score", "mask"] = "score"
+    """Whether cut completions are trained on with their reward, or leave the loss (they stay in the group's mean)."""
+    loss: Literal["grpo"] = "grpo"
+    """Name in the table of losses."""
+    lr: Annotated[float, Field(gt=0)] = 1e-6
+    """Learning rate after its warm-up."""
+    lr_warmup_updates: Annotated[int, Field(ge=0)] = 5
+    """Updates over which the learning rate rises linearly."""
+    weight_decay: Annotated[float, Field(ge=0)] = 0.0
+    """AdamW's decoupled weight decay."""
+    adam_beta1: Annotated[float, Field(ge=0, lt=1)] = 0.9
+    """Decay of AdamW's first moment."""
+    adam_beta2: Annotated[float, Field(ge=0, lt=1)] = 0.95
+    """Decay of AdamW's second moment."""
+    max_grad_norm: Annotated[float, Field(gt=0)] = 1.0
+    """Gradients are scaled down to this norm."""
+    clip_low: Share = 0.2
+    """The ratio is clipped below at one minus this."""
+    clip_high: Annotated[float, Field(ge=0)] = 0.2
+    """The ratio is clipped above at one plus this."""
+    kl: Annotated[float, Field(ge=0)] = 0.0
+    """Weight of the k3 divergence from the policy after the warm start; 0 loads no reference."""
+    advantage: Literal["std", "mean"] = "std"
+    """`std` divides by the group's standard deviation, `mean` only subtracts its mean."""
+    std_floor: Annotated[float, Field(gt=0)] = 1e-3
+    """The least standard deviation to divide by."""
+    updates_per_batch: Positive = 1
+    """Optimiser updates on each batch of completions."""
+    micro_batch: Positive = 64
+    """Completions per forward pass; changes memory, never the result beyond rounding."""
+    generation_batch: Positive = 128
+    """Completions sampled side by side; changes memory, never which tokens are drawn beyond rounding."""
+    max_unscorable: Share = 0.2
+    """Share of a step's completions without a reward above which the run stops."""
+
+
+class EvalSection(Section):
+    """`[eval]`: the examination before and after."""
+
+    questions: Positive = 200
+    """Questions of the test split, the first ones in pack order."""
+    samples: Annotated[int, Field(ge=0)] = 1
+    """Sampled completions per question, beside the greedy one."""
+    max_new_tokens: Positive | None = None
+    """Tokens after which an answer is cut; null means `grpo.max_new_tokens`."""
+    executes_check: str = "sql.run"
+    """Name of the check that tells whether an answer ran at all."""
+
+
+class CheckpointSection(Section):
+    """`[checkpoint]`: what a killed run continues from."""
+
+    every: Positive = 20
+    """Steps between checkpoints; one more is written at the end."""
+    keep: Positive = 2
+    """How many are kept, newest first."""
+
+
+class TrainerConfig(Section):
+    """The whole file."""
+
+    run: Annotated[str, Field(min_length=1, max_length=200)]
+    """Name of the run in the service's ledger; a random suffix tells repeated runs apart."""
+    output: Path
+    """Folder of the run: metrics, rollouts, checkpoints, report."""
+    seed: Annotated[int, Field(ge=0)] = 0
+    """Fixes the order of questions, every sampled token, and new weights."""
+    threads: Positive = 1
+    """Torch threads; results are repeatable for the same number."""
+    service: ServiceSection = ServiceSection()
+    """Where rewards come from."""
+    tasks: TasksSection
+    """What is practised."""
+    policy: PolicySection
+    """What learns."""
+    warm_start: WarmStartSection | None = None
+    """Supervised steps first; leave out for none (`[policy.scratch]` needs it)."""
+    grpo: GrpoSection
+    """How it learns."""
+    eval: EvalSection = EvalSection()
+    """How it is examined."""
+    checkpoint: CheckpointSection = CheckpointSection()
+    """How it survives."""
+
+    @model_validator(mode="after")
+    def _scratch_is_warmed(self) -> TrainerConfig:
+        if self.policy.scratch is not None and self.warm_start is None:
+            raise ValueError(
+                "a policy from [policy.scratch] writes nothing sensible before a [warm_start]; add that table"
+            )
+        return self
+
+    def digest(self) -> str:
+        """SHA-256 over every field that can change what is learnt, as `sha256:…`."""
+        body = {"pins": self.service.pins, **self.model_dump(mode="json", exclude=MOVABLE)}
+        return "sha256:" + hashlib.sha256(json.dumps(body, sort_keys=True).encode()).hexdigest()
+
+
+def load_config(path: Path) -> TrainerConfig:
+    """Read a configuration file.
+
+    Raises:
+        ConfigFault: the file is missing, is not TOML, or a field is wrong; the message names file and field.
+    """
+    try:
+        raw = tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise ConfigFault(f"cannot read {path}: {error.strerror}; give the path of a TOML file") from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise ConfigFault(f"{path} is not TOML: {error}") from error
+    try:
+        return TrainerConfig.model_validate(raw)
+    except ValidationError as error:
+        faults = "; ".join(f"{'.'.join(map(str, e['loc'])) or 'file'}: {e['msg']}" for e in error.errors())
+        raise ConfigFault(f"{path}: {faults}; see docs/trainer.md for the fields") from error

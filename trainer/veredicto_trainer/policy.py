@@ -1,0 +1,167 @@
+"""The policy: a causal language model and its tokenizer, loaded from and saved to a Hugging Face folder.
+
+Shapes: B completions, S positions (prompt and completion, padded on the right), T completion tokens, V vocabulary.
+Masks come from lengths, never from token values: an end-of-sequence token that equals the padding token is trained.
+"""
+
+# ruff: noqa: N815 - fields that hold tensors carry their shape
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
+
+import torch
+from torch import Tensor
+from transformers import AutoModelForCausalLM, AutoTokenizer
+
+from veredicto_proto.messages import ChatMessage
+from veredicto_trainer.errors import PolicyFault
+
+PromptFormat = Literal["auto", "plain", "chat"]
+
+
+class TokenLogprobs(NamedTuple):
+    """What a forward pass says of the completions' tokens."""
+
+    logprobs_BT: Tensor
+    """Natural log-probabilities; 0 where there is no token."""
+    mask_BT: Tensor
+    """True where there is a token."""
+    entropy_BT: Tensor
+    """Entropy in nats of each next-token distribution, without gradient; 0 where there is no token."""
+
+
+class Policy:
+    """A causal language model in fp32 with its tokenizer.
+
+    Example:
+        policy = Policy.load(Path("models/tiny"))
+        prompt = policy.encode_prompt("how many clients?")
+        answer = policy.encode_completion("SELECT COUNT(*) FROM clients")
+        logprobs_BT, mask_BT, _ = policy.logprobs([prompt], [answer])
+    """
+
+    def __init__(self, model: Any, tokenizer: Any, *, prompt_format: PromptFormat = "auto") -> None:
+        self.model = model
+        self.tokenizer = tokenizer
+        self.version = 0
+        """Updates done so far."""
+        self.chat = _renders_chat(tokenizer, prompt_format)
+        self.eos_ids = _eos_ids(model, tokenizer)
+        self.pad_id = _pad_id(tokenizer, self.eos_ids)
+        self.context = int(model.config.max_position_embeddings)
+        """Positions that prompt and completion share."""
+
+    @classmethod
+    def load(cls, folder: Path, *, prompt_format: PromptFormat = "auto") -> Policy:
+        """Load model and tokenizer in fp32 from a local folder; nothing is fetched.
+
+        Raises:
+            PolicyFault: the folder does not hold a model and tokenizer that transformers can load.
+        """
+        if not (folder / "config.json").is_file():
+            raise PolicyFault(f"{folder} holds no config.json; give a folder in Hugging Face format as policy.path")
+        try:
+            tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True)
+            model = AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32, local_files_only=True)
+        except (OSError, ValueError) as error:
+            raise PolicyFault(f"transformers cannot load {folder}: {str(error)[:300]}") from error
+        model.train(False)  # no dropout: the log-probabilities of learning are those of sampling
+        return cls(model, tokenizer, prompt_format=prompt_format)
+
+    @property
+    def device(self) -> torch.device:
+        """Where the weights are."""
+        device: torch.device = self.model.device
+        return device
+
+    def encode_prompt(self, prompt: str | Sequence[ChatMessage]) -> tuple[int, ...]:
+        """The token ids that a prompt is rendered to."""
+        if self.chat:
+            messages = [{"role": "user", "content": prompt}] if isinstance(prompt, str) else _as_dicts(prompt)
+            text = self.tokenizer.apply_chat_template(messages, tokenize=False, add_generation_prompt=True)
+            return tuple(self.tokenizer(text, add_special_tokens=False)["input_ids"])
+        text = prompt if isinstance(prompt, str) else "\n".join(message.content or "" for message in prompt)
+        return tuple(self.tokenizer(text)["input_ids"])
+
+    def encode_completion(self, text: str) -> tuple[int, ...]:
+        """The token ids of a completion to imitate, ended by an end-of-sequence token."""
+        return (*self.tokenizer(text, add_special_tokens=False)["input_ids"], self.eos_ids[0])
+
+    def decode(self, token_ids: Sequence[int]) -> str:
+        """The text of a completion, without special tokens."""
+        text: str = self.tokenizer.decode(list(token_ids), skip_special_tokens=True)
+        return text
+
+    def logprobs(self, prompts: Sequence[Sequence[int]], completions: Sequence[Sequence[int]]) -> TokenLogprobs:
+        """Log-probabilities of the completions' tokens in one forward pass, with gradient where it is enabled.
+
+        Args:
+            prompts: [B] token ids of each prompt, at least one each.
+            completions: [B] token ids of each completion; may be empty.
+        """
+        lengths_B = torch.tensor([len(ids) for ids in completions])
+        starts_B = torch.tensor([len(ids) for ids in prompts])
+        ids_BS = _pad_right([[*p, *c] for p, c in zip(prompts, completions, strict=True)], self.pad_id)
+        first = int(starts_B.min()) - 1
+        # Padding stands on the right of every real token, so causal attention never sees it and needs no mask.
+        logits_BKV = self.model(ids_BS.to(self.device), use_cache=False, logits_to_keep=ids_BS.shape[1] - first).logits
+        mask_BT = torch.arange(max(int(lengths_B.max()), 1))[None, :] < lengths_B[:, None]
+        row_N, token_N = mask_BT.nonzero(as_tuple=True)
+        position_N = starts_B[row_N] + token_N
+        logits_NV = logits_BKV[row_N, position_N - 1 - first].float()
+        logp_NV = torch.log_softmax(logits_NV, dim=-1)
+        chosen_N = logp_NV.gather(1, ids_BS[row_N, position_N].to(self.device)[:, None]).squeeze(1)
+        entropy_N = -(logp_NV.detach().exp() * logp_NV.detach()).sum(-1)
+        mask_BT = mask_BT.to(self.device)
+        return TokenLogprobs(_scatter(chosen_N, mask_BT), mask_BT, _scatter(entropy_N, mask_BT))
+
+    def save(self, folder: Path) -> None:
+        """Write model and tokenizer in Hugging Face format."""
+        self.model.save_pretrained(folder)
+        self.tokenizer.save_pretrained(folder)
+
+    def weights_digest(self) -> str:
+        """SHA-256 over every tensor's name and bytes, as `sha256:…`."""
+        digest = hashlib.sha256()
+        for name, tensor in sorted(self.model.state_dict().items()):
+            digest.update(name.encode() + b"\0" + tensor.detach().cpu().contiguous().numpy().tobytes())
+        return "sha256:" + digest.hexdigest()
+
+
+def _renders_chat(tokenizer: Any, prompt_format: PromptFormat) -> bool:
+    has_template = bool(getattr(tokenizer, "chat_template", None))
+    if prompt_format == "chat" and not has_template:
+        raise PolicyFault(
+            "policy.prompt_format is `chat` but the tokenizer has no chat template; use `plain` or `auto`"
+        )
+    return has_template if prompt_format == "auto" else prompt_format == "chat"
+
+
+def _eos_ids(model: Any, tokenizer: Any) -> tuple[int, ...]:
+    """Every id that ends a completion, the tokenizer's first: Phi, Gemma and Qwen have several."""
+    configured = model.generation_config.eos_token_id
+    several = configured if isinstance(configured, list) else [configured]
+    ids = tuple(dict.fromkeys(i for i in (tokenizer.eos_token_id, *several) if i is not None))
+    if not ids:
+        raise PolicyFault("neither the tokenizer nor the generation config names an end-of-sequence token; set one")
+    return ids
+
+
+def _pad_id(tokenizer: Any, eos_ids: tuple[int, ...]) -> int:
+    return eos_ids[0] if tokenizer.pad_token_id is None else int(tokenizer.pad_token_id)
+
+
+def _as_dicts(messages: Sequence[ChatMessage]) -> list[dict[str, Any]]:
+    return [message.model_dump(exclude_none=True) for message in messages]
+
+
+def _pad_right(rows: Sequence[Sequence[int]], pad_id: int) -> Tensor:
+    width = max(len(row) for row in rows)
+    return torch.tensor([[*row, *[pad_id] * (width - len(row))] for row in rows])
+
+
+def _scatter(values_N: Tensor, mask_BT: Tensor) -> Tensor:
+    return torch.zeros(mask_BT.shape, dtype=values_N.dtype, device=values_N.device).masked_scatter(mask_BT, values_N)
