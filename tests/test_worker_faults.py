@@ -23,23 +23,24 @@ def sql(completion: str, *, cpu_s: float = 5.0) -> dict[str, Any]:
     return {"completion": completion, "task": {"verifier": "sql", "spec": spec}}
 
 
-def kill_all(service: RunningService, lane: str, stop: threading.Event, killed: list[int]) -> None:
-    """SIGKILL a busy worker of the lane every now and then, as an operator or the kernel would."""
-    while not stop.wait(0.15):
+def kill_now_and_then(service: RunningService, lane: str, stop: threading.Event, killed: list[int]) -> None:
+    """SIGKILL a worker of the lane every now and then, as an operator or the kernel would."""
+    while len(killed) < 6 and not stop.wait(0.7):
         for pid in service.worker_pids(lane)[:1]:
-            try:
-                os.kill(pid, signal.SIGKILL)
-            except ProcessLookupError:
-                continue
+            os.kill(pid, signal.SIGKILL)
             killed.append(pid)
 
 
 def test_workers_killed_in_the_middle_of_a_batch_change_no_verdict(tmp_path: Path) -> None:
     with serving(tmp_path / "data", "--workers", "2", VEREDICTO_CACHE_SIZE="0") as service:
-        items = [sql(f"SELECT {'count(*)' if n % 3 else 'sum(n)'} FROM t WHERE n >= {n % 2 * -1}") for n in range(300)]
+        heavy = "(SELECT count(*) FROM t a, t b WHERE a.n * b.n % 7 = {})"
+        items = [
+            sql(f"SELECT {'count(*)' if n % 3 else 'sum(n)'} FROM t WHERE {heavy.format(n % 7)} >= 0")
+            for n in range(60)
+        ]
         calm = [result["reward"] for result in service.score(items)]
         stop, killed = threading.Event(), list[int]()
-        killer = threading.Thread(target=kill_all, args=(service, "sql", stop, killed))
+        killer = threading.Thread(target=kill_now_and_then, args=(service, "sql", stop, killed))
         killer.start()
         try:
             disturbed = [result["reward"] for result in service.score(items * 3)]

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 
-from veredicto_verifier.scheduler import Scheduler, Verdict
+from veredicto_verifier.scheduler import Scheduler
+from veredicto_verifier.verdict import Verdict
 
 _SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60)
 

@@ -13,10 +13,10 @@ from veredicto_verifier.envelope import judged, refuse
 from veredicto_verifier.errors import TaskFault
 from veredicto_verifier.ledger.replay import ReplayItem, ReplayVerdict, Rescore
 from veredicto_verifier.packs.shelf import Shelf
-from veredicto_verifier.scheduler import Verdict, invalid_task
 from veredicto_verifier.scoring import Scorer, refused
 from veredicto_verifier.service import scoring, stamp_verifiers
 from veredicto_verifier.settings import Settings
+from veredicto_verifier.verdict import Verdict, invalid_task
 
 MESSAGES = TypeAdapter(tuple[ChatMessage, ...])
 

@@ -16,8 +16,9 @@ from veredicto_verifier.errors import TaskFault
 from veredicto_verifier.lanes import WEIGHT
 from veredicto_verifier.packs.shelf import Shelf
 from veredicto_verifier.registry import VERIFIERS
-from veredicto_verifier.scheduler import Scheduler, Verdict, invalid_task
+from veredicto_verifier.scheduler import Scheduler
 from veredicto_verifier.specs import canonical_task, parse_spec, task_digest
+from veredicto_verifier.verdict import Verdict, invalid_task
 from veredicto_verifier.verifier import Check, Completion, Fixture, Lane, Spec
 from veredicto_verifier.worker import Job
 
