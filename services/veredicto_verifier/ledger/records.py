@@ -24,7 +24,7 @@ MAX_VERIFIER_NAME_BYTES = 24
 """Names in the registry may not be longer, or the bound on a line would not hold."""
 
 _FRAME_BYTES = 101
-"""Bytes of a line around its fields and their braces: position (seq < 10^8), time, previous digest, checksum, newline."""
+"""Bytes of a line around its fields, braces counted: position (seq < 10^8), time, previous digest, checksum, newline."""
 _NOTES_BYTES = 55
 _EXACT_DIGITS = 10**15
 _MOVABLE = ("item", "request", "category", "policy", "flags", "ms")
