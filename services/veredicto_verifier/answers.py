@@ -8,7 +8,7 @@ from typing import Any
 
 from veredicto_proto.messages import ERROR_CODES
 from veredicto_verifier.envelope import Header
-from veredicto_verifier.ledger.records import Entry, Failure
+from veredicto_verifier.ledger.records import Entry, Failure, exact_spec
 from veredicto_verifier.scoring import Scored
 
 Stamps = Mapping[str, Mapping[str, str]]
@@ -34,6 +34,7 @@ def entry(scored: Scored, header: Header, request_id: str) -> Entry:
         category=task.category if task else None,
         verifier=task.verifier if task else None,
         task=task.canonical if task else None,
+        spec=exact_spec(task.raw) if task else None,
         fixtures=task.fixtures if task else {},
         outcome=verdict.outcome,
         reward=verdict.reward,

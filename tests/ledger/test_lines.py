@@ -12,7 +12,14 @@ from hypothesis import strategies as st
 from tests.ledger.entries import VERIFIERS, flagged, passed, refused, scored
 from veredicto_verifier.ledger.digests import digest, encode, parse, wide
 from veredicto_verifier.ledger.lines import compose, hash_of, is_whole, read_fields
-from veredicto_verifier.ledger.records import MAX_LINE_BYTES, MAX_VERIFIER_NAME_BYTES, Entry, Failure, prepare
+from veredicto_verifier.ledger.records import (
+    MAX_LINE_BYTES,
+    MAX_VERIFIER_NAME_BYTES,
+    Entry,
+    Failure,
+    exact_spec,
+    prepare,
+)
 from veredicto_verifier.verifier import Check, Flag
 
 ODD_TEXT = st.text(st.characters(exclude_categories=()), max_size=120)
@@ -48,6 +55,7 @@ def worst(name: str, **changes: Any) -> Entry:
         prompt="p" * 5000,
         completion="c" * 5000,
         answer="a" * 5000,
+        spec=b'{"exact":1.0}',
         reward=0.30000000000000004,
         checks=tuple(Check(f"echo.{i}", False, 0.1 + 0.2, f"echo.code_{i}", "r" * 300, 0.7) for i in range(30)),
         flags=tuple(Flag(f"a_rather_long_flag_name_{i}", "e" * 300) for i in range(12)),
@@ -111,6 +119,23 @@ def test_everything_left_out_of_a_line_is_in_a_text_that_it_names() -> None:
     assert notes["metadata"] == entry.metadata
     assert notes["reasons"] == [check.reason for check in entry.checks]
     assert prepared.texts[fields["completion"]] == b"c" * 5000
+
+
+@pytest.mark.parametrize(
+    ("raw", "is_kept"),
+    [
+        ({"a": 1, "b": [0.5, "1.0", None, True, 2**53]}, False),
+        ({"a": {"b": [1.0]}}, True),
+        ({"a": [2**53 + 1]}, True),
+        ({"a": -(2**60)}, True),
+    ],
+)
+def test_a_spec_is_kept_where_its_canonical_form_would_not_read_back_equal(raw: dict[str, Any], is_kept: bool) -> None:
+    kept = exact_spec(raw)
+    assert (kept is not None) == is_kept
+    if kept is not None:
+        back = json.loads(kept)
+        assert (back, repr(back)) == (raw, repr(raw))
 
 
 def test_numbers_beyond_a_line_stand_in_the_notes() -> None:

@@ -12,6 +12,7 @@ import pytest
 
 from tests.ledger.entries import VERIFIERS, flagged, passed, record, refused, scored
 from veredicto_verifier.ledger.digests import digest, wide
+from veredicto_verifier.ledger.records import exact_spec
 from veredicto_verifier.ledger.redaction import redact
 from veredicto_verifier.ledger.replay import Replay, ReplayItem, ReplayVerdict, replay
 from veredicto_verifier.verifier import Check, Fixture, Flag
@@ -137,6 +138,14 @@ def test_fixtures_and_messages_come_back_as_they_were(tmp_path: Path) -> None:
     assert item.task_digest == wide(digest(task))
     (tmp_path / "data" / "fixtures" / digest(b"CREATE TABLE t(a INT)")).unlink()
     assert len(replayed(tmp_path / "data", Rescorer()).missing) == 1
+
+
+def test_an_exact_spec_is_replayed_with_its_own_numbers(tmp_path: Path) -> None:
+    raw = {"expected": {"a": 9007199254740993, "b": 1.0}}
+    record(tmp_path, [scored(1, spec=exact_spec(raw))])
+    rescorer = Rescorer()
+    assert replayed(tmp_path, rescorer).equal == 1
+    assert repr(rescorer.seen[0].spec) == repr(raw)
 
 
 def test_odd_check_names_and_moved_flags_compare_equal(tmp_path: Path) -> None:

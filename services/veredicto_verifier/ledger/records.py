@@ -24,10 +24,11 @@ MAX_VERIFIER_NAME_BYTES = 24
 """Names in the registry may not be longer, or the bound on a line would not hold."""
 
 _FRAME_BYTES = 101
-"""Bytes of a line around its fields and their braces: position (seq < 10^8), time, previous digest, checksum, newline."""
+"""Bytes of a line around its fields: position (below 10^8), time, previous digest, checksum, newline."""
 _NOTES_BYTES = 55
 _EXACT_DIGITS = 10**15
-_MOVABLE = ("item", "request", "category", "policy", "flags", "ms")
+_EXACT_INTEGER = 2**53
+_MOVABLE = ("item", "request", "category", "policy", "flags", "ms", "group")
 """Fields that move into the notes when a line is too long, in this order."""
 
 
@@ -65,6 +66,8 @@ class Entry:
     verifier: str | None = None
     task: bytes | None = None
     """Canonical JSON of the task, whose SHA-256 is the task digest."""
+    spec: bytes | None = None
+    """The spec as it came, only where the canonical task does not read back equal (`exact_spec`)."""
     fixtures: Mapping[str, Fixture] = field(default_factory=dict)
     """The pack fixtures that the task names, with the SHA-256 of their content."""
     outcome: Literal["scored", "invalid_task", "infra_error"]
@@ -114,6 +117,16 @@ def prepare(entry: Entry, verifiers: Collection[str]) -> Prepared:
     return Prepared(_json(fields)[1:-1], texts, fixtures)
 
 
+def exact_spec(raw: Mapping[str, Any]) -> bytes | None:
+    """A raw spec as JSON, where canonical JSON would turn one of its numbers into another type; else None.
+
+    RFC 8785 writes 1.0 as 1, and integers beyond 2^53 become strings; a replay needs the number that was judged by.
+    """
+    if not _changes_in_canonical_form(raw):
+        return None
+    return encode(json.dumps(raw, ensure_ascii=False, separators=(",", ":")))
+
+
 def identifier(text: str) -> str:
     """An identifier as it stands in a line: itself, or `sha256:…` when it is long or holds odd characters."""
     return _short_name(text, MAX_IDENTIFIER_BYTES, {})
@@ -143,6 +156,7 @@ def _fields(entry: Entry, texts: dict[str, bytes]) -> dict[str, Any]:
         "policy": _count(entry.policy_version),
         "category": _name(entry.category, texts),
         "task": None if entry.task is None else _keep(texts, entry.task),
+        "spec": None if entry.spec is None else _keep(texts, entry.spec),
         "prompt": None if entry.prompt is None else _keep(texts, encode(entry.prompt)),
         form: completion,
         "reward": entry.reward,
@@ -213,6 +227,16 @@ def _short_name(text: str, limit: int, texts: dict[str, bytes]) -> str:
 
 def _count(number: int | None) -> int | None:
     return number if number is None or number < _EXACT_DIGITS else None
+
+
+def _changes_in_canonical_form(value: object) -> bool:
+    if isinstance(value, Mapping):
+        return any(_changes_in_canonical_form(inner) for inner in value.values())
+    if isinstance(value, list | tuple):
+        return any(_changes_in_canonical_form(inner) for inner in value)
+    if isinstance(value, float):
+        return value.is_integer()
+    return isinstance(value, int) and abs(value) > _EXACT_INTEGER
 
 
 def _keep(texts: dict[str, bytes], data: bytes) -> str:

@@ -49,7 +49,7 @@ def redact(folder: Path, what: str) -> Redaction:
     for _, fields in _records(folder):
         if wanted & _named(fields, _ECHOED):
             wanted |= _named(fields, ("notes",))
-    named = (*_OF_A_RECORD, "task")
+    named = (*_OF_A_RECORD, "task", "spec")
     return _remove(
         folder, sorted(wanted), [record for record, fields in _records(folder) if wanted & _named(fields, named)]
     )

@@ -34,7 +34,7 @@ class ReplayItem:
     record: str
     verifier: str
     spec: Mapping[str, Any]
-    """As the canonical task holds it: defaults left out, integers beyond 2^53 and decimals as strings."""
+    """As it came where that was kept, else as the canonical task holds it (defaults left out)."""
     fixtures: Mapping[str, Fixture]
     """The pack fixtures that the task names, from beside the ledger."""
     completion: str
@@ -174,13 +174,18 @@ class _Items:
         elif "task" not in line or form not in line:
             self._found.without_task += 1
         else:
-            task, completion = self._texts.get(line["task"]), self._texts.get(line[form])
-            if isinstance(task, bytes) and isinstance(completion, bytes):
-                return self._with_fixtures(recorded, json.loads(task), completion)
-            self._lost(recorded, task, completion)
+            names = [line[key] for key in ("task", form, "spec") if key in line]
+            texts = [self._texts.get(name) for name in names]
+            there = [text for text in texts if isinstance(text, bytes)]
+            if len(there) == len(names):
+                return self._with_fixtures(recorded, *there)
+            self._lost(recorded, *texts)
         return None
 
-    def _with_fixtures(self, recorded: _Recorded, task: Mapping[str, Any], completion: bytes) -> ReplayItem | None:
+    def _with_fixtures(
+        self, recorded: _Recorded, canonical: bytes, completion: bytes, exact: bytes | None = None
+    ) -> ReplayItem | None:
+        task = json.loads(canonical)
         names = {name: parse(found) for name, found in task.get("fixtures", {}).items()}
         there = [self._fixtures.holds(name) for name in names.values()]
         if any(state is not True for state in there):
@@ -189,7 +194,7 @@ class _Items:
         return ReplayItem(
             record=recorded.record,
             verifier=task["verifier"],
-            spec=task["spec"],
+            spec=task["spec"] if exact is None else json.loads(decode(exact)),
             fixtures={name: Fixture(self._fixtures.path(short), wide(short)) for name, short in names.items()},
             completion=decode(completion),
             completion_is_messages="messages" in recorded.fields,

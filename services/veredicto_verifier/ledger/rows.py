@@ -10,7 +10,7 @@ from typing import Any
 from veredicto_verifier.ledger.digests import wide
 from veredicto_verifier.ledger.lines import RecordId
 
-MOVABLE = ("item", "request", "category", "policy", "flags", "ms", "step", "verifier")
+MOVABLE = ("item", "request", "category", "policy", "flags", "ms", "group", "step", "verifier")
 """Fields of a line that may stand in its notes instead (see `records.py`)."""
 
 

@@ -23,7 +23,12 @@ def runs(rows: Sequence[RunRow]) -> Iterator[RenderableType]:
     for row in rows:
         counts = (row.scored, row.invalid_task, row.infra_error)
         table.add_row(
-            _plain(row.run), str(row.steps), str(row.records), _reward(row.mean_reward), *map(str, counts), row.last
+            _plain(row.run),
+            str(row.steps),
+            str(row.records),
+            _reward(row.mean_reward),
+            *map(str, counts),
+            row.last[:19],
         )
     yield table
 

@@ -26,7 +26,7 @@ from veredicto_verifier.ledger.texts import Redacted, TextStore
 MAX_FAULTS = 100
 """So many are kept; the first ones tell where to look."""
 
-TEXT_FIELDS = ("task", "prompt", "completion", "messages", "notes")
+TEXT_FIELDS = ("task", "spec", "prompt", "completion", "messages", "notes")
 """Fields of a line that are digests of texts."""
 
 _UNKNOWN = "unknown"
