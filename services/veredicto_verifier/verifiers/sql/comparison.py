@@ -8,7 +8,7 @@ from operator import itemgetter
 from typing import Literal
 
 from veredicto_verifier.verifiers.sql.matching import Closeness, distinct, matched
-from veredicto_verifier.verifiers.sql.spec import SqlSpec, Tolerance
+from veredicto_verifier.verifiers.sql.spec import SqlSpec
 from veredicto_verifier.verifiers.sql.values import Row, Table
 
 MAX_PERMUTED = 8
@@ -31,8 +31,7 @@ class Rules:
     @classmethod
     def of(cls, spec: SqlSpec) -> Rules:
         """The rules that a spec asks for."""
-        numeric = spec.numeric if isinstance(spec.numeric, Tolerance) else Tolerance(rel_tol=0, abs_tol=0)
-        return cls(spec.columns, spec.duplicates == "set", Closeness(numeric.rel_tol, numeric.abs_tol))
+        return cls(spec.columns, spec.duplicates == "set", Closeness(spec.numeric.rel_tol, spec.numeric.abs_tol))
 
     def rows(self, table: Table) -> list[Row]:
         """The rows that count."""

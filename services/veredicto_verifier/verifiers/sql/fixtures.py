@@ -1,7 +1,7 @@
 """Open fixtures: a script is loaded once into a DuckDB file, which is then opened read-only and hardened.
 
 DuckDB has no user who may do less than its process, so these settings are the second line of defence; the first is the
-worker process that can be killed. Opening a fixture costs tens of milliseconds and a query on an open one about one,
+worker process that can be killed. Opening a fixture costs far more than a query on an open one,
 so a process keeps the last `MAX_OPEN` open.
 """
 

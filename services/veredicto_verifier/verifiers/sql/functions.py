@@ -66,7 +66,13 @@ json_structure json_tree json_type json_valid json_value row_to_json to_json arr
 ALLOWED: frozenset[str] = frozenset(
     " ".join((_AGGREGATES, _WINDOWS, _NUMBERS, _TEXT, _TIME, _CONDITIONS, _NESTED)).split()
 )
-"""Functions an answer may call, lower case. Operators (`+`, `||`, `~~`) are always allowed."""
+"""Functions an answer may call, lower case."""
+
+OPERATOR = frozenset("+-*/%^&|~!<>=@#$?:")
+"""What the name of an operator (`+`, `||`, `~~`) begins with; operators are always allowed."""
+
+BY_NAME = frozenset({"list_aggregate", "list_aggr", "array_aggregate", "array_aggr", "aggregate"})
+"""Functions that call another one whose name is their second argument."""
 
 VOLATILE: frozenset[str] = frozenset(
     """
@@ -96,7 +102,7 @@ _WORDS = re.compile(r"[a-z_][a-z0-9_]*")
 
 def refused(names: Iterable[str], defined: frozenset[str]) -> list[str]:
     """The names, sorted, that an answer may not call; `defined` are the macros of the fixture."""
-    return sorted(name for name in names if name[:1].isalpha() and name not in ALLOWED and name not in defined)
+    return sorted(name for name in names if name[:1] not in OPERATOR and name not in ALLOWED | defined)
 
 
 def volatile_words(script: str) -> list[str]:

@@ -17,9 +17,11 @@ import sqlglot
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
+from veredicto_verifier.errors import LimitExceeded
 from veredicto_verifier.verifier import Flag
 from veredicto_verifier.verifiers.sql.fixtures import OpenFixture
 from veredicto_verifier.verifiers.sql.functions import METADATA, refused
+from veredicto_verifier.verifiers.sql.running import BROKEN
 from veredicto_verifier.verifiers.sql.tree import Reading, read
 
 MAX_BYTES = 16_384
@@ -54,10 +56,16 @@ class Refusal:
     code: str
     reason: str
     flags: tuple[Flag, ...] = ()
+    broken: bool = False
+    """The fixture's instance may be unusable now."""
 
 
 def admit(sql: str, fixture: OpenFixture) -> Admitted | Refusal:
-    """Read a query by the fixture's parser and decide whether it may run; it is not run."""
+    """Read a query by the fixture's parser and decide whether it may run; it is not run.
+
+    Raises:
+        LimitExceeded: reading it needs more memory than there is.
+    """
     parsed = _parse(sql, fixture)
     if isinstance(parsed, Refusal):
         return parsed
@@ -70,8 +78,11 @@ def admit(sql: str, fixture: OpenFixture) -> Admitted | Refusal:
             return Refusal("sql.gate", "sql.not_select", f"DuckDB does not read it as one SELECT: {message}")
         tree = serialised["statements"][0]["node"]
         reading = read(tree)
-    except (RecursionError, duckdb.Error):
-        return Refusal("sql.gate", "sql.too_complex", "the query nests too deeply to be read")
+    except duckdb.OutOfMemoryException as error:
+        raise LimitExceeded("memory") from error
+    except (RecursionError, duckdb.Error) as error:
+        broken = isinstance(error, BROKEN)
+        return Refusal("sql.gate", "sql.too_complex", "the query nests too deeply to be read", broken=broken)
     flags = tuple(_flags(reading, fixture))
     for code, reason in _faults(sql, reading, fixture):
         return Refusal("sql.gate", code, reason, flags)
@@ -90,7 +101,8 @@ def _parse(sql: str, fixture: OpenFixture) -> duckdb.Statement | Refusal:
         statements = fixture.reader.extract_statements(sql)
     except duckdb.Error as error:
         first = (str(error).splitlines() or [""])[0][:100]
-        return Refusal("sql.parse", "sql.syntax", f"DuckDB cannot parse it: {first}")
+        broken = isinstance(error, BROKEN)
+        return Refusal("sql.parse", "sql.syntax", f"DuckDB cannot parse it: {first}", broken=broken)
     if not statements:
         return Refusal("sql.parse", "sql.empty", "the answer holds no statement")
     if len(statements) > 1:

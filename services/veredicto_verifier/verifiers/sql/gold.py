@@ -14,7 +14,7 @@ from veredicto_verifier.verifiers.sql.fixtures import OpenFixture, OpenFixtures,
 from veredicto_verifier.verifiers.sql.gates import Admitted, admit
 from veredicto_verifier.verifiers.sql.ordering import order_of, tie_groups
 from veredicto_verifier.verifiers.sql.running import Budget, QueryFailed, Result
-from veredicto_verifier.verifiers.sql.spec import GoldQuery, GoldRows, SqlSpec
+from veredicto_verifier.verifiers.sql.spec import Gold, SqlSpec
 from veredicto_verifier.verifiers.sql.values import Forms, Table
 
 MAX_GOLD_ROWS = 100_000
@@ -30,10 +30,10 @@ def expected_results(spec: SqlSpec, sources: Sequence[Source], opened: OpenFixtu
         TaskFault: gold is refused by the gates that answers pass, fails, is volatile or needs too long.
     """
     fixtures = [opened.get(source) for source in sources]
-    if isinstance(spec.gold, GoldRows):
+    if spec.gold.sql is None:
         table = _given(spec.gold, fixtures[0], spec)
         return tuple(_expected(table, None, spec) for _ in sources)
-    admitted = _admit_gold(spec.gold, fixtures[0])
+    admitted = _admit_gold(spec.gold.sql, fixtures[0])
     try:
         return _run_all(spec, admitted, fixtures)
     except LimitExceeded:
@@ -47,8 +47,8 @@ def expected_results(spec: SqlSpec, sources: Sequence[Source], opened: OpenFixtu
         raise TaskFault("task.gold_timeout", f"$.gold.sql: gold needs more than {share}; raise it") from limit
 
 
-def _admit_gold(gold: GoldQuery, fixture: OpenFixture) -> Admitted:
-    gate = admit(gold.sql, fixture)
+def _admit_gold(sql: str, fixture: OpenFixture) -> Admitted:
+    gate = admit(sql, fixture)
     if isinstance(gate, Admitted):
         return gate
     if gate.code == "sql.nondeterministic":
@@ -96,22 +96,23 @@ def _expected(table: Table, ties: tuple[int, ...] | None, spec: SqlSpec) -> Expe
     return Expected(Table(table.names, table.approximate, rows), ties)
 
 
-def _given(gold: GoldRows, fixture: OpenFixture, spec: SqlSpec) -> Table:
+def _given(gold: Gold, fixture: OpenFixture, spec: SqlSpec) -> Table:
     """Gold's rows as given, cast by DuckDB to the given types."""
-    columns = [[_literal(row[i]) for row in gold.rows] for i in range(len(gold.columns))]
-    casts = ", ".join(f"CAST(c{i} AS {name})" for i, name in enumerate(gold.types))
+    names, rows = gold.columns or (), gold.rows or ()
+    columns = [[_literal(row[i]) for row in rows] for i in range(len(names))]
+    casts = ", ".join(f"CAST(c{i} AS {name})" for i, name in enumerate(gold.types or ()))
     lists = ", ".join(f"unnest(${i + 1}::VARCHAR[]) AS c{i}" for i in range(len(columns)))
     cursor = fixture.cursor()
     try:
         cursor.execute(f"SELECT {casts} FROM (SELECT {lists})", columns)
         types = [str(column[1]) for column in cursor.description]
-        rows = cursor.fetchall()
+        cast = cursor.fetchall()
     except (duckdb.Error, ValueError, OverflowError) as error:
         first = str(error).splitlines()[0][:100]
         raise TaskFault("task.gold_failed", f"$.gold: the values do not cast to the types: {first}") from error
     finally:
         cursor.close()
-    return Forms.of(spec).table(gold.columns, types, rows)
+    return Forms.of(spec).table(names, types, cast)
 
 
 def _literal(value: Any) -> str | None:

@@ -31,6 +31,10 @@ class Result:
     rows: list[tuple[Any, ...]]
 
 
+BROKEN = (duckdb.InternalException, duckdb.FatalException, duckdb.IOException)
+"""After these an instance may be unusable for everyone."""
+
+
 class QueryFailed(Exception):
     """DuckDB refused or stopped the query; `broken` says that the instance must not be used again."""
 
@@ -110,7 +114,7 @@ class Budget:
             raise LimitExceeded("memory") from error
         except duckdb.InterruptException as error:
             raise LimitExceeded(self._exceeded or "cpu") from error
-        except (duckdb.InternalException, duckdb.FatalException, duckdb.IOException) as error:
+        except BROKEN as error:
             raise QueryFailed(_first_line(error), broken=True) from error
         except (duckdb.Error, ValueError, OverflowError) as error:
             raise QueryFailed(_first_line(error), broken=False) from error

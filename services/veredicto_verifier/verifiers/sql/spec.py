@@ -26,50 +26,56 @@ class Script(_Part):
     """DuckDB statements that create and fill the tables."""
 
 
-class GoldQuery(_Part):
-    """Gold as a query, run once on every fixture."""
+class Gold(_Part):
+    """What is right: a query that runs once on every fixture, or rows that hold for every fixture."""
 
-    sql: Annotated[str, StringConstraints(min_length=1, max_length=16_384)]
+    sql: Annotated[str, StringConstraints(min_length=1, max_length=16_384)] | None = None
     """One SELECT in DuckDB's dialect."""
-
-
-class GoldRows(_Part):
-    """Gold as rows, the same for every fixture."""
-
-    columns: Annotated[tuple[str, ...], Field(min_length=1, max_length=256)]
+    columns: Annotated[tuple[str, ...], Field(min_length=1, max_length=256)] | None = None
     """Column names; they count only under `columns: by_name`."""
-    types: tuple[str, ...]
+    types: tuple[str, ...] | None = None
     """One DuckDB type name a column; DuckDB casts the values."""
-    rows: Annotated[tuple[tuple[Any, ...], ...], Field(max_length=100_000)]
+    rows: Annotated[tuple[tuple[Any, ...], ...], Field(max_length=100_000)] | None = None
     """The rows; decimals, big integers and dates as strings."""
 
     @model_validator(mode="after")
-    def _is_rectangular(self) -> GoldRows:
-        if len(self.types) != len(self.columns):
-            raise ValueError(f"{len(self.columns)} columns but {len(self.types)} types")
-        for name in self.types:
+    def _is_one_of_both(self) -> Gold:
+        table = (self.columns, self.types, self.rows)
+        if self.sql is None and any(part is None for part in table):
+            raise ValueError("give `sql`, or `columns`, `types` and `rows`")
+        if self.sql is not None and any(part is not None for part in table):
+            raise ValueError("give `sql` or rows, not both")
+        return self
+
+    @model_validator(mode="after")
+    def _is_rectangular(self) -> Gold:
+        columns, types, rows = self.columns or (), self.types or (), self.rows or ()
+        if len(types) != len(columns):
+            raise ValueError(f"{len(columns)} columns but {len(types)} types")
+        for name in types:
             if not re.fullmatch(r"[A-Za-z][A-Za-z0-9_ ,()\[\]\"]{0,199}", name):
                 raise ValueError(f"{name[:40]!r} is not a DuckDB type name")
-        for index, row in enumerate(self.rows):
-            if len(row) != len(self.columns):
-                raise ValueError(f"row {index} has {len(row)} values for {len(self.columns)} columns")
+        for index, row in enumerate(rows):
+            if len(row) != len(columns):
+                raise ValueError(f"row {index} has {len(row)} values for {len(columns)} columns")
         return self
 
 
-class Tolerance(_Part):
-    """Floating-point numbers are equal when they are close; integers and decimals only when equal."""
+class Numeric(_Part):
+    """How numbers compare: floating point by tolerance (the default), or everything exactly at `scale` digits."""
 
     rel_tol: Annotated[float, Field(ge=0, le=0.1)] = 1e-6
-    """Largest difference relative to the larger magnitude."""
+    """Largest difference relative to the larger magnitude, where one side is floating point."""
     abs_tol: Annotated[float, Field(ge=0)] = 1e-9
-    """Largest difference in absolute terms."""
+    """Largest difference in absolute terms, where one side is floating point."""
+    scale: Annotated[int, Field(ge=0, le=18)] | None = None
+    """Digits after the decimal point to which all numbers are rounded half up before they must be equal (money)."""
 
-
-class Exact(_Part):
-    """Numbers are equal when their decimal values are, after rounding half up to `scale` digits (for money)."""
-
-    scale: Annotated[int, Field(ge=0, le=18)]
-    """Digits after the decimal point."""
+    @model_validator(mode="after")
+    def _is_one_kind(self) -> Numeric:
+        if self.scale is not None and self.model_fields_set - {"scale"}:
+            raise ValueError("`scale` compares exactly; leave the tolerances out")
+        return self
 
 
 class SqlSpec(Spec):
@@ -77,7 +83,7 @@ class SqlSpec(Spec):
 
     fixtures: Annotated[tuple[FixtureName | Script, ...], Field(min_length=1, max_length=8)]
     """The databases an answer runs on: `"pack/fixture"` or `{"script": "…"}`; it must be right on all of them."""
-    gold: GoldQuery | GoldRows
+    gold: Gold
     """What is right: `{"sql": "…"}`, or `{"columns", "types", "rows"}`."""
     order: Literal["auto", "always", "never"] = "auto"
     """Does row order count? `auto`: only if gold's outermost SELECT has ORDER BY; rows tied there come in any order."""
@@ -85,7 +91,7 @@ class SqlSpec(Spec):
     """Does it count how often a row occurs? `set`: no."""
     columns: Literal["any_permutation", "positional", "by_name"] = "any_permutation"
     """Which column answers which: one permutation for all rows (up to 8 columns), the position, or the name."""
-    numeric: Tolerance | Exact = Tolerance()
+    numeric: Numeric = Numeric()
     """How numbers compare: `{"rel_tol": 1e-6, "abs_tol": 1e-9}`, or `{"scale": 2}` for exact decimals."""
     bool_as_int: bool = False
     """`true` equals 1 and `false` equals 0."""

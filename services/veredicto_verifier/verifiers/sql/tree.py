@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from veredicto_verifier.verifiers.sql.functions import CLOCK_WORDS, GIANT, GIANT_MAKERS, METADATA, VOLATILE
+from veredicto_verifier.verifiers.sql.functions import BY_NAME, CLOCK_WORDS, GIANT, GIANT_MAKERS, METADATA, VOLATILE
 
 QUERY_NODES = frozenset({"SELECT_NODE", "SET_OPERATION_NODE", "RECURSIVE_CTE_NODE", "CTE_NODE"})
 """The query nodes that only read; `INSERT_QUERY_NODE` and the like stand inside CTEs since DuckDB 2.0."""
@@ -108,6 +108,8 @@ def _note_function(node: Node, reading: Reading) -> None:
     name = node["function_name"].lower()
     arguments = [argument.get("expression") for argument in node.get("arguments", ())]
     reading.functions.add(name)
+    if name in BY_NAME and len(arguments) > 1:
+        reading.functions.add(_constant_text(arguments[1]) or "a function by a computed name")
     if METADATA.match(name) and name not in {"pg_typeof"}:
         reading.metadata.add(name)
     if name in VOLATILE or (name == "age" and len(arguments) == 1):
@@ -119,11 +121,17 @@ def _note_function(node: Node, reading: Reading) -> None:
         reading.giants.add(name)
 
 
+def _constant_text(node: Any) -> str | None:
+    if not isinstance(node, dict) or node.get("class") != "CONSTANT":
+        return None
+    return str(node.get("literal", {}).get("text", "")).lower()
+
+
 def _is_tame_template(node: Any) -> bool:
     """A constant template without a number of four digits: widths are the only numbers that cost memory."""
-    if not isinstance(node, dict) or node.get("class") != "CONSTANT":
+    text = _constant_text(node)
+    if text is None:
         return False
-    text = str(node.get("literal", {}).get("text", ""))
     runs = "".join(character if character.isdigit() else " " for character in text).split()
     return all(len(run) < 4 for run in runs)
 

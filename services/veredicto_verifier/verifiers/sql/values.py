@@ -10,7 +10,7 @@ from datetime import UTC, date, datetime, time, timedelta
 from decimal import ROUND_HALF_UP, Context, Decimal
 from typing import Any
 
-from veredicto_verifier.verifiers.sql.spec import Exact, SqlSpec
+from veredicto_verifier.verifiers.sql.spec import SqlSpec
 
 Row = tuple[Any, ...]
 
@@ -50,8 +50,7 @@ class Forms:
     @classmethod
     def of(cls, spec: SqlSpec) -> Forms:
         """The forms that a spec asks for."""
-        scale = spec.numeric.scale if isinstance(spec.numeric, Exact) else None
-        return cls(scale, spec.bool_as_int, spec.dates_as_text)
+        return cls(spec.numeric.scale, spec.bool_as_int, spec.dates_as_text)
 
     def table(self, names: Sequence[str], types: Sequence[str], rows: list[Row]) -> Table:
         """The comparable form of a result."""

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from veredicto_verifier.verifier import Answer, Check, Context, Flag, Grade, Verifier
 from veredicto_verifier.verifiers.sql.comparison import Comparison, Expected, Rules, compare
-from veredicto_verifier.verifiers.sql.fixtures import OpenFixture, Source, open_fixtures, sources
+from veredicto_verifier.verifiers.sql.fixtures import Source, open_fixtures, sources
 from veredicto_verifier.verifiers.sql.gates import Admitted, Refusal, admit
 from veredicto_verifier.verifiers.sql.gold import expected_results
-from veredicto_verifier.verifiers.sql.running import Budget, QueryFailed, timer_as_limit
+from veredicto_verifier.verifiers.sql.running import Budget, QueryFailed, Result, timer_as_limit
 from veredicto_verifier.verifiers.sql.spec import Script, SqlSpec
 from veredicto_verifier.verifiers.sql.values import Forms
 
@@ -56,22 +55,25 @@ def grade(task: SqlTask, answer: Answer) -> Grade:
     with timer_as_limit(), Budget(limits.cpu_s, limits.wall_seconds) as budget:
         gate = admit(answer.text, fixtures[0])
         if isinstance(gate, Refusal):
+            if gate.broken:
+                open_fixtures().discard(task.sources[0])
             return Grade(False, _checks(gate.check, gate.code, gate.reason), flags=gate.flags)
-        return _grade_runs(task, gate, fixtures, budget)
+        return _grade_runs(task, gate, budget)
 
 
-def _grade_runs(task: SqlTask, gate: Admitted, fixtures: Sequence[OpenFixture], budget: Budget) -> Grade:
+def _grade_runs(task: SqlTask, gate: Admitted, budget: Budget) -> Grade:
     """Run on fixture after fixture; the checks tell of the first that differs, the score of the worst."""
     shaped = task.spec.reward == "shaped"
     first: tuple[str, str, str] | None = None
     flags, worst = gate.flags, 1.0
-    for index in range(len(fixtures)):
-        check, outcome, more = _run_one(task, gate, fixtures[index], index, budget)
+    count = len(task.sources)
+    for index in range(count):
+        check, outcome, more = _run_one(task, gate, index, budget)
         budget.check()
         flags += more
         worst = min(worst, outcome.closeness)
         if outcome.code is not None and first is None:
-            where = f" (fixture {index + 1} of {len(fixtures)})" if len(fixtures) > 1 else ""
+            where = f" (fixture {index + 1} of {count})" if count > 1 else ""
             first = (check, outcome.code, outcome.reason + where)
         if first is not None and (not shaped or worst <= FLOOR):
             break
@@ -81,21 +83,14 @@ def _grade_runs(task: SqlTask, gate: Admitted, fixtures: Sequence[OpenFixture], 
     return Grade(False, _checks(*first, score=score), score=score, flags=_unique(flags))
 
 
-def _run_one(
-    task: SqlTask, gate: Admitted, fixture: OpenFixture, index: int, budget: Budget
-) -> tuple[str, Comparison, tuple[Flag, ...]]:
+def _run_one(task: SqlTask, gate: Admitted, index: int, budget: Budget) -> tuple[str, Comparison, tuple[Flag, ...]]:
     """Run on one fixture: the check that tells of it, how the result compares, and further flags."""
     expected = task.expected[index]
     cap = max(10 * len(expected.table.rows), MIN_ROW_CAP)
-    cursor = fixture.cursor()
     try:
-        result = budget.run(cursor, gate.statement, cap + 1)
+        result = _run(task.sources[index], gate, cap + 1, budget)
     except QueryFailed as failure:
-        if failure.broken:
-            open_fixtures().discard(task.sources[index])
         return "sql.run", Comparison("sql.failed", failure.reason, 0.0), ()
-    finally:
-        cursor.close()
     if len(result.rows) > cap:
         flag = Flag("huge_result", f"more than {cap:,} rows on fixture {index + 1}")
         return "sql.rows", Comparison("sql.huge_result", "far more rows than gold", 0.0), (flag,)
@@ -103,6 +98,31 @@ def _run_one(
     comparison = compare(expected, table, task.rules, measure=task.spec.reward == "shaped")
     names = comparison.code in {"sql.column_count", "sql.column_names"}
     return "sql.columns" if names else "sql.rows", comparison, ()
+
+
+def _run(source: Source, gate: Admitted, max_rows: int, budget: Budget) -> Result:
+    """Run on one fixture; when its instance turns out to be broken, once more on a fresh one.
+
+    An earlier answer may have broken it, and no verdict may depend on a neighbour.
+    """
+    try:
+        return _attempt(source, gate, max_rows, budget)
+    except QueryFailed as failure:
+        if not failure.broken:
+            raise
+    return _attempt(source, gate, max_rows, budget)
+
+
+def _attempt(source: Source, gate: Admitted, max_rows: int, budget: Budget) -> Result:
+    cursor = open_fixtures().get(source).cursor()
+    try:
+        return budget.run(cursor, gate.statement, max_rows)
+    except QueryFailed as failure:
+        if failure.broken:
+            open_fixtures().discard(source)
+        raise
+    finally:
+        cursor.close()
 
 
 def _checks(failed: str, code: str, reason: str, *, score: float = 0.0) -> tuple[Check, ...]:
