@@ -1,4 +1,4 @@
-"""The schemas and catalogues that the cfdi verifier reads: built from SAT's files, checked, equal to a second engine."""
+"""The schemas and catalogues of the cfdi verifier: built from SAT's files, checked, equal to a second engine."""
 
 from __future__ import annotations
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -66,7 +67,7 @@ def test_the_reference_invoice_of_every_task_passes(files: dict[str, str]) -> No
 
 def test_the_invoice_of_one_task_fails_every_other(files: dict[str, str]) -> None:
     test = lines(files["tasks/test.jsonl"])
-    for task, other in zip(test, test[1:], strict=False):
+    for task, other in pairwise(test):
         prepared = CFDI.prepare(CFDI.spec.model_validate(task["spec"]), Context())
         text = build_invoice(other["spec"]["request"])
         assert not CFDI.grade(prepared, Answer(text, Completion(text))).passed

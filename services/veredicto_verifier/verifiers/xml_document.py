@@ -125,8 +125,9 @@ def _is_utf8(declaration: str) -> bool:
 
 def _explain(error: etree.XMLSyntaxError, body: str) -> Refusal:
     line, column = error.position
-    second = error.code == etree.ErrorTypes.ERR_RESERVED_XML_NAME
-    after = error.code == etree.ErrorTypes.ERR_DOCUMENT_END and _starts_a_document(body, line, column)
+    code: int = error.args[1]
+    second = code == etree.ErrorTypes.ERR_RESERVED_XML_NAME
+    after = code == etree.ErrorTypes.ERR_DOCUMENT_END and _starts_a_document(body, line, column)
     if second or after:
         return Refusal("multiple_documents", line=line)
     return Refusal("not_well_formed", line=line, detail=(error.msg or "")[:60])

@@ -96,7 +96,7 @@ def schema_faults(root: etree._Element) -> list[SchemaFault]:
     for addenda in addendas:
         root.remove(addenda)
     schema = load_schema()
-    faults = [] if schema.validate(root) else [_fault(error) for error in schema.error_log]
+    faults = [] if schema.validate(root) else [_fault(error) for error in schema.error_log.filter_from_errors()]
     for name, before in filled.items():
         if before is None:
             del root.attrib[name]
