@@ -13,7 +13,8 @@ from lxml import etree
 
 from tests.cfdi_mutants import MUTANTS, base_text, mutant_text
 from tests.cfdi_requests import REQUESTS
-from veredicto_verifier.verifiers.cfdi import CFDI, schemas
+from veredicto_verifier.verifiers.cfdi import VERIFIER as CFDI
+from veredicto_verifier.verifiers.cfdi import schemas
 from veredicto_verifier.verifiers.cfdi.build import build_schemas
 from veredicto_verifier.verifiers.cfdi.build_tables import TABLES
 from veredicto_verifier.verifiers.cfdi.catalogues import TABLES as TABLES_FOLDER
@@ -65,14 +66,14 @@ def test_a_prebuilt_folder_is_used_and_satcfdi_is_not_needed(folder: Path) -> No
 import sys
 from pathlib import Path
 sys.modules["satcfdi"] = None
-from veredicto_verifier.verifiers.cfdi import CFDI, build, schemas
+from veredicto_verifier.verifiers.cfdi import VERIFIER as CFDI
+from veredicto_verifier.verifiers.cfdi import schemas
 from veredicto_verifier.verifier import Answer, Completion, Context
 schemas.PREBUILT = Path(sys.argv[1])
 task = CFDI.prepare(CFDI.spec.model_validate(CFDI.example), Context())
 assert schemas.data_folder() == schemas.PREBUILT
 assert CFDI.grade(task, Answer(CFDI.good, Completion(CFDI.good))).passed
 """
-    script = script.replace("import CFDI, build, schemas", "import CFDI, schemas")
     paths = [str(Path(__file__).parent.parent / root) for root in ("proto", "services")]
     code = f"import sys; sys.path[:0] = {paths!r}\n{script}"
     subprocess.run([sys.executable, "-c", code, str(folder)], check=True, timeout=60)

@@ -14,7 +14,7 @@ from tests.cfdi_builder import build_invoice
 from veredicto_verifier.packs.generators.cfdi_mini import NAME, build
 from veredicto_verifier.packs.loading import load_pack
 from veredicto_verifier.verifier import Answer, Completion, Context
-from veredicto_verifier.verifiers.cfdi import CFDI
+from veredicto_verifier.verifiers.cfdi import VERIFIER as CFDI
 
 
 @pytest.fixture(scope="module")

@@ -15,7 +15,7 @@ from tests.cfdi_builder import build_invoice
 from tests.cfdi_mutants import MUTANTS, Mutant, base_spec, base_text, mutant_text
 from tests.cfdi_requests import EXENTO, IEPS_8, ISR_10, IVA_16, IVA_HELD, REQUESTS, line, request
 from veredicto_verifier.verifier import Answer, Completion, Context, Grade
-from veredicto_verifier.verifiers.cfdi import CFDI
+from veredicto_verifier.verifiers.cfdi import VERIFIER as CFDI
 from veredicto_verifier.verifiers.cfdi.grading import CfdiTask
 from veredicto_verifier.verifiers.cfdi.rules import BY_SCHEMA, NOT_CHECKED, RULES, SAME_AS
 

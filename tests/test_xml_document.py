@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from tests.cfdi_mutants import base_spec, base_text
 from veredicto_verifier.verifier import Answer, Completion, Context, Grade
-from veredicto_verifier.verifiers.cfdi import CFDI
+from veredicto_verifier.verifiers.cfdi import VERIFIER as CFDI
 from veredicto_verifier.verifiers.xml_document import CAUSES, Document, DocumentRules, Refusal, parse_document
 
 RULES = DocumentRules(max_bytes=10_000, max_elements=50)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from itertools import islice
+from typing import Any, cast
 
 from lxml import etree
 
@@ -125,7 +126,7 @@ def _is_utf8(declaration: str) -> bool:
 
 def _explain(error: etree.XMLSyntaxError, body: str) -> Refusal:
     line, column = error.position
-    code: int = error.args[1]
+    code: int = cast(Any, error).code  # the stubs lack it
     second = code == etree.ErrorTypes.ERR_RESERVED_XML_NAME
     after = code == etree.ErrorTypes.ERR_DOCUMENT_END and _starts_a_document(body, line, column)
     if second or after:
