@@ -1,4 +1,4 @@
-"""The schemas and catalogues that the cfdi verifier reads: built from SAT's files, checked, equal to a second engine."""
+"""The schemas and catalogues of the cfdi verifier: built from SAT's files, checked, equal to a second engine."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ from lxml import etree
 
 from tests.cfdi_mutants import MUTANTS, base_text, mutant_text
 from tests.cfdi_requests import REQUESTS
-from veredicto_verifier.verifiers.cfdi import CFDI, schemas
+from veredicto_verifier.verifiers.cfdi import VERIFIER as CFDI
+from veredicto_verifier.verifiers.cfdi import schemas
 from veredicto_verifier.verifiers.cfdi.build import build_schemas
 from veredicto_verifier.verifiers.cfdi.build_tables import TABLES
 from veredicto_verifier.verifiers.cfdi.catalogues import TABLES as TABLES_FOLDER
@@ -60,22 +61,67 @@ def test_a_changed_or_missing_file_makes_the_folder_incomplete(tmp_path: Path) -
     assert not schemas.is_complete(tmp_path / "nowhere")
 
 
-def test_a_prebuilt_folder_is_used_and_satcfdi_is_not_needed(folder: Path) -> None:
-    script = """
+ROOTS = [str(Path(__file__).parent.parent / root) for root in ("proto", "services")]
+
+
+def fresh_process(script: str, *arguments: str, tmp: Path) -> subprocess.Popen[str]:
+    code = f"import sys; sys.path[:0] = {ROOTS!r}\n{script}"
+    environment = {"PATH": "/usr/bin:/bin", "TMPDIR": str(tmp)}
+    return subprocess.Popen(
+        [sys.executable, "-c", code, *arguments],
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def finished(process: subprocess.Popen[str]) -> str:
+    output, errors = process.communicate(timeout=60)
+    assert process.returncode == 0, errors
+    return output.strip()
+
+
+JUDGE_WITHOUT_SATCFDI = """
 import sys
 from pathlib import Path
 sys.modules["satcfdi"] = None
-from veredicto_verifier.verifiers.cfdi import CFDI, build, schemas
+from veredicto_verifier.verifiers.cfdi import VERIFIER, schemas
 from veredicto_verifier.verifier import Answer, Completion, Context
 schemas.PREBUILT = Path(sys.argv[1])
-task = CFDI.prepare(CFDI.spec.model_validate(CFDI.example), Context())
-assert schemas.data_folder() == schemas.PREBUILT
-assert CFDI.grade(task, Answer(CFDI.good, Completion(CFDI.good))).passed
+task = VERIFIER.prepare(VERIFIER.spec.model_validate(VERIFIER.example), Context())
+print(schemas.data_folder(), VERIFIER.grade(task, Answer(VERIFIER.good, Completion(VERIFIER.good))).passed)
 """
-    script = script.replace("import CFDI, build, schemas", "import CFDI, schemas")
-    paths = [str(Path(__file__).parent.parent / root) for root in ("proto", "services")]
-    code = f"import sys; sys.path[:0] = {paths!r}\n{script}"
-    subprocess.run([sys.executable, "-c", code, str(folder)], check=True, timeout=60)
+BUILD_ON_FIRST_USE = """
+from pathlib import Path
+from veredicto_verifier.verifiers.cfdi import schemas
+schemas.PREBUILT = Path("/nonexistent")
+print(schemas.data_folder(), schemas.data_digest())
+"""
+
+
+def test_a_prebuilt_folder_is_used_and_satcfdi_is_not_needed(folder: Path, tmp_path: Path) -> None:
+    assert finished(fresh_process(JUDGE_WITHOUT_SATCFDI, str(folder), tmp=tmp_path)) == f"{folder} True"
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_processes_that_start_together_build_one_folder(tmp_path: Path) -> None:
+    processes = [fresh_process(BUILD_ON_FIRST_USE, tmp=tmp_path) for _ in range(3)]
+    answers = {finished(process) for process in processes}
+    assert len(answers) == 1
+    built = Path(answers.pop().split()[0])
+    assert list(tmp_path.iterdir()) == [built]
+    assert built.stat().st_mode & 0o077 == 0
+
+
+def test_a_damaged_or_open_folder_is_built_again(tmp_path: Path) -> None:
+    built, digest = finished(fresh_process(BUILD_ON_FIRST_USE, tmp=tmp_path)).split()
+    (Path(built) / "sets" / "c_ClaveUnidad.txt").write_text("ZZ9\n")
+    assert finished(fresh_process(BUILD_ON_FIRST_USE, tmp=tmp_path)).split() == [built, digest]
+    Path(built).chmod(0o777)
+    assert finished(fresh_process(BUILD_ON_FIRST_USE, tmp=tmp_path)).split() == [built, digest]
+    assert Path(built).stat().st_mode & 0o077 == 0
+    assert list(tmp_path.iterdir()) == [Path(built)]
 
 
 def test_the_digests_name_schemas_and_tables() -> None:

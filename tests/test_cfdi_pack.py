@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ from tests.cfdi_builder import build_invoice
 from veredicto_verifier.packs.generators.cfdi_mini import NAME, build
 from veredicto_verifier.packs.loading import load_pack
 from veredicto_verifier.verifier import Answer, Completion, Context
-from veredicto_verifier.verifiers.cfdi import CFDI
+from veredicto_verifier.verifiers.cfdi import VERIFIER as CFDI
 
 
 @pytest.fixture(scope="module")
@@ -66,7 +67,7 @@ def test_the_reference_invoice_of_every_task_passes(files: dict[str, str]) -> No
 
 def test_the_invoice_of_one_task_fails_every_other(files: dict[str, str]) -> None:
     test = lines(files["tasks/test.jsonl"])
-    for task, other in zip(test, test[1:], strict=False):
+    for task, other in pairwise(test):
         prepared = CFDI.prepare(CFDI.spec.model_validate(task["spec"]), Context())
         text = build_invoice(other["spec"]["request"])
         assert not CFDI.grade(prepared, Answer(text, Completion(text))).passed

@@ -15,7 +15,7 @@ from tests.cfdi_builder import build_invoice
 from tests.cfdi_mutants import MUTANTS, Mutant, base_spec, base_text, mutant_text
 from tests.cfdi_requests import EXENTO, IEPS_8, ISR_10, IVA_16, IVA_HELD, REQUESTS, line, request
 from veredicto_verifier.verifier import Answer, Completion, Context, Grade
-from veredicto_verifier.verifiers.cfdi import CFDI
+from veredicto_verifier.verifiers.cfdi import VERIFIER as CFDI
 from veredicto_verifier.verifiers.cfdi.grading import CfdiTask
 from veredicto_verifier.verifiers.cfdi.rules import BY_SCHEMA, NOT_CHECKED, RULES, SAME_AS
 
@@ -146,7 +146,9 @@ def test_no_damage_to_an_invoice_raises(seed: int) -> None:
     text = base_text("ingreso")
     for _ in range(source.randint(1, 4)):
         at = source.randrange(len(text))
-        piece = source.choice(["", '"', "<", ">", "&", "9", "é", "\u200b", '="', 'Total="x"', "\x00", "\ud800", text[:80]])
+        piece = source.choice(
+            ["", '"', "<", ">", "&", "9", "é", "\u200b", '="', 'Total="x"', "\x00", "\ud800", text[:80]]
+        )
         text = text[:at] + piece + text[at + source.randint(0, 30) :]
     grade = graded("ingreso", text)
     for check in grade.checks:

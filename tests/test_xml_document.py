@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from tests.cfdi_mutants import base_spec, base_text
 from veredicto_verifier.verifier import Answer, Completion, Context, Grade
-from veredicto_verifier.verifiers.cfdi import CFDI
+from veredicto_verifier.verifiers.cfdi import VERIFIER as CFDI
 from veredicto_verifier.verifiers.xml_document import CAUSES, Document, DocumentRules, Refusal, parse_document
 
 RULES = DocumentRules(max_bytes=10_000, max_elements=50)
@@ -124,14 +124,18 @@ def judged(text: str) -> Grade:
 
 
 def attacks(target: str) -> list[str]:
-    located = f'<cfdi:Comprobante xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance" xsi:schemaLocation="urn:x {target}"'
+    located = (
+        f'<cfdi:Comprobante xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance" xsi:schemaLocation="urn:x {target}"'
+    )
     return [
         invoice_with(f'<!DOCTYPE c [<!ENTITY x SYSTEM "{target}">]>', "<cfdi:Addenda>&x;</cfdi:Addenda>"),
         invoice_with(f'<!DOCTYPE c SYSTEM "{target}">'),
         invoice_with(f'<!DOCTYPE c [<!ENTITY % x SYSTEM "{target}"> %x;]>'),
         invoice_with(f'<?xml-stylesheet type="text/xsl" href="{target}"?>'),
         invoice_with("").replace("<cfdi:Comprobante", located),
-        invoice_with("", f'<cfdi:Addenda><xi:include xmlns:xi="http://www.w3.org/2001/XInclude" href="{target}"/></cfdi:Addenda>'),  # noqa: E501
+        invoice_with(
+            "", f'<cfdi:Addenda><xi:include xmlns:xi="http://www.w3.org/2001/XInclude" href="{target}"/></cfdi:Addenda>'
+        ),
     ]
 
 

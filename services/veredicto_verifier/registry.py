@@ -7,6 +7,7 @@ from typing import Any
 from veredicto_verifier.verifier import Verifier
 from veredicto_verifier.verifiers import (
     all_criteria,
+    cfdi,
     json_schema,
     math_answer,
     python_code,
@@ -16,6 +17,7 @@ from veredicto_verifier.verifiers import (
 
 VERIFIERS: dict[str, Verifier[Any, Any]] = {
     "all": all_criteria.VERIFIER,
+    "cfdi": cfdi.VERIFIER,
     "format": response_format.VERIFIER,
     "json": json_schema.VERIFIER,
     "math": math_answer.VERIFIER,

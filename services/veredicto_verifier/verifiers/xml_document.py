@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from itertools import islice
+from typing import Any, cast
 
 from lxml import etree
 
@@ -125,8 +126,9 @@ def _is_utf8(declaration: str) -> bool:
 
 def _explain(error: etree.XMLSyntaxError, body: str) -> Refusal:
     line, column = error.position
-    second = error.code == etree.ErrorTypes.ERR_RESERVED_XML_NAME
-    after = error.code == etree.ErrorTypes.ERR_DOCUMENT_END and _starts_a_document(body, line, column)
+    code: int = cast(Any, error).code  # the stubs lack it
+    second = code == etree.ErrorTypes.ERR_RESERVED_XML_NAME
+    after = code == etree.ErrorTypes.ERR_DOCUMENT_END and _starts_a_document(body, line, column)
     if second or after:
         return Refusal("multiple_documents", line=line)
     return Refusal("not_well_formed", line=line, detail=(error.msg or "")[:60])

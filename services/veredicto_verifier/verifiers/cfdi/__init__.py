@@ -40,7 +40,7 @@ def _data() -> Mapping[str, str]:
     return {"schemas": data_digest(), "tables": tables_digest()}
 
 
-CFDI: Verifier[CfdiSpec, CfdiTask] = Verifier(
+VERIFIER: Verifier[CfdiSpec, CfdiTask] = Verifier(
     name="cfdi",
     version="1.0.0",
     lane="xml",

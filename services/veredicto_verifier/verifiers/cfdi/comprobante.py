@@ -14,16 +14,31 @@ CFD_FAMILY = "{http://www.sat.gob.mx/cfd/"
 AMOUNT = re.compile(r"(?:0|[1-9][0-9]{0,17})(?:\.[0-9]{1,6})?")
 """A number as Anexo 20 means it; the schema's own pattern leaves its point unescaped and lets 19 digits through."""
 BLANKS = re.compile(r"[ \t\r\n]+")
+UNCOLLAPSED = re.compile(r"[\t\r\n]|  |\A | \Z")
 CCE = "ComercioExterior"
 IMPLOCAL = "{http://www.sat.gob.mx/implocal}ImpuestosLocales"
 
 
+NUMBERS = frozenset(
+    "SubTotal Descuento Total TipoCambio Cantidad ValorUnitario Importe Base TasaOCuota TotalImpuestosRetenidos "
+    "TotalImpuestosTrasladados TotaldeRetenciones TotaldeTraslados".split()
+)
+"""Attributes that hold a number."""
+
+
 @dataclass(frozen=True, slots=True)
 class Node:
-    """One element: its path for a person (`Conceptos/Concepto[2]`) and its attributes."""
+    """One element: its path for a person (`Conceptos/Concepto[2]`), its attributes and those that are numbers."""
 
     path: str = ""
     attributes: Mapping[str, str] = field(default_factory=dict)
+    numbers: Mapping[str, Decimal] = field(init=False)
+
+    def __post_init__(self) -> None:
+        numbers = {
+            name: Decimal(text) for name, text in self.attributes.items() if name in NUMBERS and AMOUNT.fullmatch(text)
+        }
+        object.__setattr__(self, "numbers", numbers)
 
     def get(self, name: str) -> str | None:
         """The attribute's text, or None where it is absent."""
@@ -31,8 +46,7 @@ class Node:
 
     def amount(self, name: str) -> Decimal | None:
         """The attribute as a number; None where it is absent or not written as one (`strict_number` names it)."""
-        text = self.attributes.get(name)
-        return Decimal(text) if text is not None and AMOUNT.fullmatch(text) else None
+        return self.numbers.get(name)
 
     def decimals(self, name: str) -> int:
         """Number of decimals as written."""
@@ -149,12 +163,12 @@ def read_comprobante(root: etree._Element) -> Comprobante:
 
 
 def _attributes(element: etree._Element) -> dict[str, str]:
-    return {str(name): _collapse(str(value)) for name, value in element.attrib.items()}
+    return {str(name): _collapse(str(value)) for name, value in element.items()}
 
 
 def _collapse(text: str) -> str:
     """XML Schema's `collapse`: only space, tab, CR and LF count, never other Unicode blanks."""
-    return BLANKS.sub(" ", text).strip(" ")
+    return BLANKS.sub(" ", text).strip(" ") if UNCOLLAPSED.search(text) else text
 
 
 def _concepts(holders: list[etree._Element]) -> Iterator[etree._Element]:

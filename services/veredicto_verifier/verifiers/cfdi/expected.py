@@ -89,7 +89,7 @@ def expect(request: Request, decimals: int) -> Expected:
 
 
 def agrees(found: Decimal, written: int, exact: Decimal, decimals: int) -> bool:
-    """Whether `found`, written with `written` decimals, is `exact` rounded there (never to fewer than the currency's)."""
+    """Whether `found`, written with `written` decimals, is `exact` rounded there, or to the currency's `decimals`."""
     unit = Decimal(1).scaleb(-max(written, decimals))
     return found == exact.quantize(unit, rounding=ROUND_HALF_UP)
 

@@ -187,7 +187,7 @@ def _checks(task: CfdiTask, found: Examination) -> list[Check]:
 def _layer_checks(layer: str, reasons: Mapping[str, str], score: float) -> list[Check]:
     if not reasons:
         return [_passed(layer)]
-    weight = float(WEIGHTS[layer]) / len(reasons)
+    score, weight = round(score, 6), round(float(WEIGHTS[layer]) / len(reasons), 6)
     return [
         Check(f"cfdi.{layer}", passed=False, score=score, code=code, reason=reason[:MAX_REASON], weight=weight)
         for code, reason in reasons.items()

@@ -9,14 +9,10 @@ import unicodedata
 from collections.abc import Iterator
 from decimal import Decimal
 
-from veredicto_verifier.verifiers.cfdi.comprobante import AMOUNT, Comprobante, Concepto, Node
+from veredicto_verifier.verifiers.cfdi.comprobante import NUMBERS, Comprobante, Concepto, Node
 from veredicto_verifier.verifiers.cfdi.rule import Facts, Fault, Rule, fault, shown
 
 CENT = Decimal("0.01")
-NUMBERS = (
-    "SubTotal", "Descuento", "Total", "Cantidad", "ValorUnitario", "Importe", "Base", "TasaOCuota",
-    "TotalImpuestosRetenidos", "TotalImpuestosTrasladados",
-)  # fmt: skip
 TEXTS = ("Nombre", "Rfc", "Descripcion", "Serie", "Folio", "NoIdentificacion", "Unidad", "CondicionesDePago")
 SEALS = ("Sello", "Certificado", "NoCertificado")
 TIMBRE = "TimbreFiscalDigital"
@@ -24,9 +20,8 @@ TIMBRE = "TimbreFiscalDigital"
 
 def _plain_numbers(cfdi: Comprobante, facts: Facts) -> Iterator[Fault]:
     for node in cfdi.nodes():
-        for name in NUMBERS:
-            text = node.get(name)
-            if text is not None and not AMOUNT.fullmatch(text):
+        for name, text in node.attributes.items():
+            if name in NUMBERS and name not in node.numbers and name != "TipoCambio":
                 yield fault(node, f"{name} {shown(text)} no es un número de hasta 18 enteros y 6 decimales")
 
 

@@ -24,7 +24,8 @@ Key = tuple[str | None, str | None, Decimal | None]
 
 def tax_key(tax: Node) -> Key:
     """What groups a traslado."""
-    return tax.get("Impuesto"), tax.get("TipoFactor"), tax.amount("TasaOCuota")
+    known = tax.attributes
+    return known.get("Impuesto"), known.get("TipoFactor"), tax.numbers.get("TasaOCuota")
 
 
 def _groups(cfdi: Comprobante) -> dict[Key, tuple[Node, ...]]:

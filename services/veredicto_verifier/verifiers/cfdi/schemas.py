@@ -15,7 +15,7 @@ import shutil
 import stat
 import tempfile
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple, cast
 
 from lxml import etree
 
@@ -96,7 +96,7 @@ def schema_faults(root: etree._Element) -> list[SchemaFault]:
     for addenda in addendas:
         root.remove(addenda)
     schema = load_schema()
-    faults = [] if schema.validate(root) else [_fault(error) for error in schema.error_log]
+    faults = [] if schema.validate(root) else [_fault(error) for error in cast(Any, schema.error_log)]
     for name, before in filled.items():
         if before is None:
             del root.attrib[name]
