@@ -79,8 +79,10 @@ class _Encoder:
             parts = (value.start, value.stop, value.step)
             if all(part is None or type(part) is int for part in parts):
                 return ["r" if kind is range else "s", *(self.encode(part, 0) for part in parts)]
-        if isinstance(value, type) and kind is type and getattr(builtins, value.__name__, None) is value:
-            return ["T", value.__name__]
+        if kind is type:
+            name = str(getattr(value, "__name__", ""))
+            if getattr(builtins, name, None) is value:
+                return ["T", name]
         return None
 
     def _library(self, kind: type, value: Any, depth: int) -> list[Any] | None:
