@@ -10,7 +10,6 @@ from __future__ import annotations
 import builtins
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 MAX_DEPTH = 200
@@ -23,12 +22,14 @@ class CodecError(Exception):
     """A value cannot be sent, or a frame holds something that is not an encoded value."""
 
 
-@dataclass(frozen=True, slots=True)
 class Opaque:
-    """A value that stayed on the other side: its handle there and its type's name."""
+    """A value that stayed on the other side: its handle there and its type's name. Equal to nothing, no tuple either."""
 
-    handle: int
-    type_name: str
+    __slots__ = ("handle", "type_name")
+
+    def __init__(self, handle: int, type_name: str) -> None:
+        self.handle = handle
+        self.type_name = type_name
 
 
 def encode(value: Any, opaque: Callable[[Any], list[Any]]) -> Any:
