@@ -23,7 +23,7 @@ class CodecError(Exception):
 
 
 class Opaque:
-    """A value that stayed on the other side: its handle there and its type's name. Equal to nothing, no tuple either."""
+    """A value that stayed on the other side: its handle there and its type's name. Equal to nothing."""
 
     __slots__ = ("handle", "type_name")
 
