@@ -10,7 +10,6 @@ from __future__ import annotations
 import builtins
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 MAX_DEPTH = 200
@@ -23,12 +22,14 @@ class CodecError(Exception):
     """A value cannot be sent, or a frame holds something that is not an encoded value."""
 
 
-@dataclass(frozen=True, slots=True)
 class Opaque:
-    """A value that stayed on the other side: its handle there and its type's name."""
+    """A value that stayed on the other side: its handle there and its type's name. Equal to nothing."""
 
-    handle: int
-    type_name: str
+    __slots__ = ("handle", "type_name")
+
+    def __init__(self, handle: int, type_name: str) -> None:
+        self.handle = handle
+        self.type_name = type_name
 
 
 def encode(value: Any, opaque: Callable[[Any], list[Any]]) -> Any:
@@ -79,8 +80,10 @@ class _Encoder:
             parts = (value.start, value.stop, value.step)
             if all(part is None or type(part) is int for part in parts):
                 return ["r" if kind is range else "s", *(self.encode(part, 0) for part in parts)]
-        if isinstance(value, type) and kind is type and getattr(builtins, value.__name__, None) is value:
-            return ["T", value.__name__]
+        if kind is type:
+            name = str(getattr(value, "__name__", ""))
+            if getattr(builtins, name, None) is value:
+                return ["T", name]
         return None
 
     def _library(self, kind: type, value: Any, depth: int) -> list[Any] | None:

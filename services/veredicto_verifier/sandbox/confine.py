@@ -12,7 +12,7 @@ import os
 import resource
 import signal
 import sys
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from veredicto_verifier.sandbox.channel import Channel
 
@@ -32,9 +32,8 @@ _CAPABILITY_VERSION_3 = 0x20080522
 _ADDRESS_SPACE_SLACK = 2 * 1024**3
 
 
-@dataclass(frozen=True, slots=True)
-class Confinement:
-    """What the judge asks of a child; crosses as the first frame."""
+class Confinement(NamedTuple):
+    """What the judge asks of a child; crosses as the first frame. (A dataclass would cost a fifth of a start.)"""
 
     parent: int
     cpu_s: int

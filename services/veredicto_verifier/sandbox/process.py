@@ -15,7 +15,7 @@ import socket
 import sys
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import Literal, Self
@@ -155,7 +155,7 @@ class Child:
             keep_fds=self._keep_fds,
             preload=walls.preload,
         )
-        self.link.send(["confine", asdict(order)])
+        self.link.send(["confine", order._asdict()])
 
     def await_ready(self) -> None:
         """Wait until the child has confined itself.
