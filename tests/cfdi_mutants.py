@@ -70,7 +70,12 @@ HEADER = (
     mutant("coma-decimal", "simple", "cfdi.xsd", ('Total="1160.00" Tipo', 'Total="1160,00" Tipo')),
     mutant("rfc-minusculas", "simple", "cfdi.xsd", ('Rfc="CACX7605101P8"', 'Rfc="cacx7605101p8"')),
     mutant("atributo-desconocido", "simple", "cfdi.xsd", ('Moneda="MXN"', 'Moneda="MXN" Extra="1"')),
-    mutant("xsi-nil", "simple", "cfdi.xsd", ("<cfdi:Emisor", '<cfdi:Emisor xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance" xsi:nil="true"')),  # noqa: E501
+    mutant(
+        "xsi-nil",
+        "simple",
+        "cfdi.xsd",
+        ("<cfdi:Emisor", '<cfdi:Emisor xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance" xsi:nil="true"'),
+    ),  # noqa: E501
     mutant("sin-fecha", "simple", "cfdi.xsd", (' Fecha="2026-11-30T10:00:00"', "")),
     mutant("forma-en-traslado", "?traslado", "cfdi.40103", ('Moneda="XXX"', 'Moneda="XXX" FormaPago="01"')),
     mutant("forma-retirada", "simple", "cfdi.40104", ('FormaPago="03"', 'FormaPago="07"')),
@@ -96,7 +101,12 @@ HEADER = (
     mutant("confirmacion", "simple", "cfdi.40127", ('Moneda="MXN"', 'Moneda="MXN" Confirmacion="ABCDE"')),
     mutant("relacion-retirada", "egreso", "cfdi.40137", ('TipoRelacion="01"', 'TipoRelacion="08"')),
     mutant("cce-sin-exportacion", "simple", "cfdi.40222", (END, CCE)),
-    mutant("condiciones-traslado", "?traslado", "cfdi.payment_terms", ('Moneda="XXX"', 'Moneda="XXX" CondicionesDePago="30 días"')),  # noqa: E501
+    mutant(
+        "condiciones-traslado",
+        "?traslado",
+        "cfdi.payment_terms",
+        ('Moneda="XXX"', 'Moneda="XXX" CondicionesDePago="30 días"'),
+    ),  # noqa: E501
     mutant("sin-metodo", "simple", "cfdi.payment_missing", (' MetodoPago="PUE"', "")),
     mutant("pago-en-pesos", "?traslado", "cfdi.currency_of_type", ('TipoDeComprobante="T"', 'TipoDeComprobante="N"')),
     mutant("fecha-futura", "simple", "cfdi.date_range", ("2026-11-30T10", "2026-11-30T13")),
@@ -104,31 +114,75 @@ HEADER = (
 )
 
 PARTIES = (
-    mutant("global-falta", "publico", "cfdi.40130", ('<cfdi:InformacionGlobal Periodicidad="04" Meses="11" Año="2026"/>', "")),  # noqa: E501
+    mutant(
+        "global-falta",
+        "publico",
+        "cfdi.40130",
+        ('<cfdi:InformacionGlobal Periodicidad="04" Meses="11" Año="2026"/>', ""),
+    ),  # noqa: E501
     mutant("global-regimen", "publico", "cfdi.40132", ('Periodicidad="04" Meses="11"', 'Periodicidad="05" Meses="13"')),
     mutant("global-meses", "publico", "cfdi.40134", ('Meses="11"', 'Meses="13"')),
     mutant("global-bimestre", "publico", "cfdi.40135", ('Periodicidad="04"', 'Periodicidad="05"')),
     mutant("global-anio", "publico", "cfdi.40136", ('Año="2026"', 'Año="2020"')),
-    mutant("global-a-cliente", "simple", "cfdi.global_only_public", ("<cfdi:Emisor", '<cfdi:InformacionGlobal Periodicidad="04" Meses="11" Año="2026"/><cfdi:Emisor')),  # noqa: E501
+    mutant(
+        "global-a-cliente",
+        "simple",
+        "cfdi.global_only_public",
+        ("<cfdi:Emisor", '<cfdi:InformacionGlobal Periodicidad="04" Meses="11" Año="2026"/><cfdi:Emisor'),
+    ),  # noqa: E501
     mutant("regimen-retirado", "simple", "cfdi.40140", ('RegimenFiscal="612"', 'RegimenFiscal="609"')),
     mutant("regimen-persona", "simple", "cfdi.40141", ('RegimenFiscal="612"', 'RegimenFiscal="601"')),
     mutant("publico-otro-rfc", "simple", "cfdi.40146", ("ESCUELA KEMPER URGATE", "PUBLICO EN GENERAL")),
     mutant("publico-con-punto", "publico", "cfdi.public_name", ("PUBLICO EN GENERAL", "PUBLICO EN GENERAL.")),
     mutant("publico-acento", "publico", "cfdi.public_name", ("PUBLICO EN GENERAL", "PÚBLICO EN GENERAL")),
     mutant("publico-domicilio", "publico", "cfdi.40149", ('Receptor="06600"', 'Receptor="36257"')),
-    mutant("residencia-nacional", "simple", "cfdi.40151", ('Receptor="36257"', 'Receptor="36257" ResidenciaFiscal="USA"')),
+    mutant(
+        "residencia-nacional", "simple", "cfdi.40151", ('Receptor="36257"', 'Receptor="36257" ResidenciaFiscal="USA"')
+    ),
     mutant("residencia-mex", "simple", "cfdi.40152", ('Receptor="36257"', 'Receptor="36257" ResidenciaFiscal="MEX"')),
-    mutant("extranjero-sin-residencia", "simple", "cfdi.40153", (RECEIVER, FOREIGN + ' NumRegIdTrib="123456789"'), (REGIME, FOREIGN_REGIME)),  # noqa: E501
-    mutant("registro-nacional", "simple", "cfdi.40154", ('Receptor="36257"', 'Receptor="36257" NumRegIdTrib="123456789"')),
-    mutant("extranjero-sin-registro", "simple", "cfdi.40155", (RECEIVER, FOREIGN + ' ResidenciaFiscal="USA"'), (REGIME, FOREIGN_REGIME), (END, CCE)),  # noqa: E501
-    mutant("registro-patron", "simple", "cfdi.40156", (RECEIVER, FOREIGN + ' ResidenciaFiscal="USA" NumRegIdTrib="12"'), (REGIME, FOREIGN_REGIME)),  # noqa: E501
+    mutant(
+        "extranjero-sin-residencia",
+        "simple",
+        "cfdi.40153",
+        (RECEIVER, FOREIGN + ' NumRegIdTrib="123456789"'),
+        (REGIME, FOREIGN_REGIME),
+    ),  # noqa: E501
+    mutant(
+        "registro-nacional", "simple", "cfdi.40154", ('Receptor="36257"', 'Receptor="36257" NumRegIdTrib="123456789"')
+    ),
+    mutant(
+        "extranjero-sin-registro",
+        "simple",
+        "cfdi.40155",
+        (RECEIVER, FOREIGN + ' ResidenciaFiscal="USA"'),
+        (REGIME, FOREIGN_REGIME),
+        (END, CCE),
+    ),  # noqa: E501
+    mutant(
+        "registro-patron",
+        "simple",
+        "cfdi.40156",
+        (RECEIVER, FOREIGN + ' ResidenciaFiscal="USA" NumRegIdTrib="12"'),
+        (REGIME, FOREIGN_REGIME),
+    ),  # noqa: E501
     mutant("regimen-receptor", "simple", "cfdi.40157", ('RegimenFiscalReceptor="601"', 'RegimenFiscalReceptor="628"')),
-    mutant("regimen-receptor-persona", "simple", "cfdi.40158", ('RegimenFiscalReceptor="601"', 'RegimenFiscalReceptor="612"')),  # noqa: E501
+    mutant(
+        "regimen-receptor-persona",
+        "simple",
+        "cfdi.40158",
+        ('RegimenFiscalReceptor="601"', 'RegimenFiscalReceptor="612"'),
+    ),  # noqa: E501
     mutant("generico-regimen", "publico", "cfdi.40159", ('RegimenFiscalReceptor="616"', 'RegimenFiscalReceptor="612"')),
     mutant("uso-retirado", "simple", "cfdi.40160", ('UsoCFDI="G03"', 'UsoCFDI="P01"')),
     mutant("uso-persona", "simple", "cfdi.40161", ('UsoCFDI="G03"', 'UsoCFDI="D01"')),
     mutant("domicilio-inexistente", "simple", "cfdi.receiver_place", ('Receptor="36257"', 'Receptor="00001"')),
-    mutant("uso-extranjero", "simple", "cfdi.use_of_type", (RECEIVER, FOREIGN), (REGIME, 'RegimenFiscalReceptor="616" UsoCFDI="G02"')),  # noqa: E501
+    mutant(
+        "uso-extranjero",
+        "simple",
+        "cfdi.use_of_type",
+        (RECEIVER, FOREIGN),
+        (REGIME, 'RegimenFiscalReceptor="616" UsoCFDI="G02"'),
+    ),  # noqa: E501
 )
 
 CONCEPTS = (
@@ -136,30 +190,95 @@ CONCEPTS = (
     mutant("unidad", "simple", "cfdi.40165", ('ClaveUnidad="E48"', 'ClaveUnidad="ZZ9"')),
     mutant("precio-cero", "sin_objeto", "cfdi.40166", ('ValorUnitario="1000.00"', 'ValorUnitario="0.00"')),
     mutant("importe-fuera", "simple", "cfdi.40167", ('Importe="1000.00" ObjetoImp', 'Importe="1600.00" ObjetoImp')),
-    mutant("importe-holgado", "simple", "cfdi.strict_importe", ('Importe="1000.00" ObjetoImp', 'Importe="1490.00" ObjetoImp')),  # noqa: E501
-    mutant("descuento-decimales-linea", "ingreso", "cfdi.40168", ('Descuento="50.00" ObjetoImp', 'Descuento="50.000" ObjetoImp')),  # noqa: E501
-    mutant("descuento-mayor-linea", "ingreso", "cfdi.40169", ('Descuento="50.00" ObjetoImp', 'Descuento="501.01" ObjetoImp')),  # noqa: E501
+    mutant(
+        "importe-holgado",
+        "simple",
+        "cfdi.strict_importe",
+        ('Importe="1000.00" ObjetoImp', 'Importe="1490.00" ObjetoImp'),
+    ),  # noqa: E501
+    mutant(
+        "descuento-decimales-linea",
+        "ingreso",
+        "cfdi.40168",
+        ('Descuento="50.00" ObjetoImp', 'Descuento="50.000" ObjetoImp'),
+    ),  # noqa: E501
+    mutant(
+        "descuento-mayor-linea",
+        "ingreso",
+        "cfdi.40169",
+        ('Descuento="50.00" ObjetoImp', 'Descuento="501.01" ObjetoImp'),
+    ),  # noqa: E501
     mutant("sin-impuestos", "sin_objeto", "cfdi.40171", ('ObjetoImp="01"', 'ObjetoImp="02"')),
     mutant("impuestos-sin-objeto", "simple", "cfdi.40172", ('ObjetoImp="02"', 'ObjetoImp="01"')),
-    mutant("impuestos-vacio", "sin_objeto", "cfdi.40173", (LINE_END, 'ObjetoImp="02"><cfdi:Impuestos/></cfdi:Concepto>')),
+    mutant(
+        "impuestos-vacio", "sin_objeto", "cfdi.40173", (LINE_END, 'ObjetoImp="02"><cfdi:Impuestos/></cfdi:Concepto>')
+    ),
     mutant("exento-con-importe", "exento", "cfdi.40177", ('TipoFactor="Exento"', 'TipoFactor="Exento" Importe="0.00"')),
-    mutant("tasa-sin-importe", "simple", "cfdi.40178", (' Importe="160.00"/></cfdi:Traslados></cfdi:Impuestos></cfdi:C', "/></cfdi:Traslados></cfdi:Impuestos></cfdi:C")),  # noqa: E501
+    mutant(
+        "tasa-sin-importe",
+        "simple",
+        "cfdi.40178",
+        (
+            ' Importe="160.00"/></cfdi:Traslados></cfdi:Impuestos></cfdi:C',
+            "/></cfdi:Traslados></cfdi:Impuestos></cfdi:C",
+        ),
+    ),  # noqa: E501
     mutant("tasa-inventada", "simple", "cfdi.40179", ('TasaOCuota="0.160000"', 'TasaOCuota="0.150000"')),
     mutant("tasa-en-porcentaje", "simple", "cfdi.40179", ('TasaOCuota="0.160000"', 'TasaOCuota="16"')),
     mutant("traslado-fuera", "simple", "cfdi.40180", (SUMMARY_LINE, SUMMARY_LINE.replace("160.00", "170.00"))),
-    mutant("traslado-holgado", "simple", "cfdi.strict_tax", (SUMMARY_LINE, SUMMARY_LINE.replace("160.00", "160.02").replace('"1000.00"', '"1000"'))),  # noqa: E501
-    mutant("retencion-exenta", "ingreso", "cfdi.40184", ('Impuesto="001" TipoFactor="Tasa"', 'Impuesto="001" TipoFactor="Exento"')),  # noqa: E501
+    mutant(
+        "traslado-holgado",
+        "simple",
+        "cfdi.strict_tax",
+        (SUMMARY_LINE, SUMMARY_LINE.replace("160.00", "160.02").replace('"1000.00"', '"1000"')),
+    ),  # noqa: E501
+    mutant(
+        "retencion-exenta",
+        "ingreso",
+        "cfdi.40184",
+        ('Impuesto="001" TipoFactor="Tasa"', 'Impuesto="001" TipoFactor="Exento"'),
+    ),  # noqa: E501
     mutant("retencion-tasa", "ingreso", "cfdi.40185", ('TasaOCuota="0.100000"', 'TasaOCuota="0.360000"')),
-    mutant("retencion-fuera", "ingreso", "cfdi.40186", ('TasaOCuota="0.100000" Importe="45.10"', 'TasaOCuota="0.100000" Importe="55.10"')),  # noqa: E501
-    mutant("base-uno", "simple", "cfdi.strict_base", (SUMMARY_LINE, SUMMARY_LINE.replace('"1000.00"', '"1"').replace("160.00", "0.16"))),  # noqa: E501
-    mutant("base-sin-descuento", "ingreso", "cfdi.strict_base", ('Base="451.00" Impuesto="002" TipoFactor="Tasa" TasaOCuota="0.160000" Importe="72.16"', 'Base="501.00" Impuesto="002" TipoFactor="Tasa" TasaOCuota="0.160000" Importe="80.16"')),  # noqa: E501
-    mutant("base-sin-ieps", "ieps", "cfdi.strict_base", ('Base="1080.00"', 'Base="1000.00"'), ('Importe="172.80"', 'Importe="160.00"')),  # noqa: E501
+    mutant(
+        "retencion-fuera",
+        "ingreso",
+        "cfdi.40186",
+        ('TasaOCuota="0.100000" Importe="45.10"', 'TasaOCuota="0.100000" Importe="55.10"'),
+    ),  # noqa: E501
+    mutant(
+        "base-uno",
+        "simple",
+        "cfdi.strict_base",
+        (SUMMARY_LINE, SUMMARY_LINE.replace('"1000.00"', '"1"').replace("160.00", "0.16")),
+    ),  # noqa: E501
+    mutant(
+        "base-sin-descuento",
+        "ingreso",
+        "cfdi.strict_base",
+        (
+            'Base="451.00" Impuesto="002" TipoFactor="Tasa" TasaOCuota="0.160000" Importe="72.16"',
+            'Base="501.00" Impuesto="002" TipoFactor="Tasa" TasaOCuota="0.160000" Importe="80.16"',
+        ),
+    ),  # noqa: E501
+    mutant(
+        "base-sin-ieps",
+        "ieps",
+        "cfdi.strict_base",
+        ('Base="1080.00"', 'Base="1000.00"'),
+        ('Importe="172.80"', 'Importe="160.00"'),
+    ),  # noqa: E501
     mutant("tercero-emisor", "sin_objeto", "cfdi.40188", third("CACX7605101P8")),
     mutant("tercero-nombre", "sin_objeto", "cfdi.40189", third(name="OTRO")),
     mutant("tercero-regimen-retirado", "sin_objeto", "cfdi.40191", third("AAA010101AAA", regime="630")),
     mutant("tercero-domicilio", "sin_objeto", "cfdi.40193", third(place="36257")),
     mutant("tercero-regimen", "sin_objeto", "cfdi.40223", third(regime="601")),
-    mutant("pedimento-con-cce", "sin_objeto", "cfdi.40195", within('<cfdi:InformacionAduanera NumeroPedimento="15  48  3009  0001234"/>'), (END, CCE)),  # noqa: E501
+    mutant(
+        "pedimento-con-cce",
+        "sin_objeto",
+        "cfdi.40195",
+        within('<cfdi:InformacionAduanera NumeroPedimento="15  48  3009  0001234"/>'),
+        (END, CCE),
+    ),  # noqa: E501
     mutant("parte-producto", "sin_objeto", "cfdi.40196", part("99999999")),
     mutant("parte-precio", "sin_objeto", "cfdi.40197", part(price="0.00", amount="0.00")),
     mutant("parte-importe", "sin_objeto", "cfdi.40198", part(amount="20.00")),
@@ -181,7 +300,12 @@ SUMMARY = (
     mutant("retencion-decimales", "ingreso", "cfdi.40210", (HELD_ISR, HELD_ISR.replace("45.10", "45.100"))),
     mutant("retencion-suma", "ingreso", "cfdi.40211", (HELD_ISR, HELD_ISR.replace("45.10", "46.10"))),
     mutant("trasladados-falta", "simple", "cfdi.40212", (' TotalImpuestosTrasladados="160.00"', "")),
-    mutant("exento-resumen", "exento", "cfdi.40213", ('<cfdi:Traslado Base="2000.00"', '<cfdi:Traslado Importe="0.00" Base="2000.00"')),  # noqa: E501
+    mutant(
+        "exento-resumen",
+        "exento",
+        "cfdi.40213",
+        ('<cfdi:Traslado Base="2000.00"', '<cfdi:Traslado Importe="0.00" Base="2000.00"'),
+    ),  # noqa: E501
     mutant("base-decimales", "ingreso", "cfdi.40214", (SUMMARY_IVA, SUMMARY_IVA.replace("1451.00", "1451.000"))),
     mutant("base-suma", "ingreso", "cfdi.40215", (SUMMARY_IVA, SUMMARY_IVA.replace("1451.00", "1501.00"))),
     mutant("exento-base", "exento", "cfdi.40216", ('Base="2000.00"', 'Base="1999.00"')),
@@ -193,7 +317,9 @@ SUMMARY = (
 )
 
 STRICT = (
-    mutant("diecinueve-digitos", "simple", "cfdi.strict_number", ('SubTotal="1000.00"', 'SubTotal="1000000000000000000"')),
+    mutant(
+        "diecinueve-digitos", "simple", "cfdi.strict_number", ('SubTotal="1000.00"', 'SubTotal="1000000000000000000"')
+    ),
     mutant("ceros-delante", "simple", "cfdi.strict_number", ('SubTotal="1000.00"', 'SubTotal="01000.00"')),
     mutant("sin-entero", "simple", "cfdi.strict_number", ('Cantidad="1"', 'Cantidad="1."')),
     mutant("sello-inventado", "simple", "cfdi.invented_seal", ('Moneda="MXN"', 'Moneda="MXN" Sello="QUJD"')),
@@ -212,8 +338,22 @@ MATCH = (
     mutant("relacion-otra", "egreso", "cfdi.match_header", ("5FB2822E", "5FB2822F")),
     mutant("descripcion-otra", "simple", "cfdi.match_conceptos", ("Consultoría", "Consultoria")),
     mutant("tercero-no-pedido", "sin_objeto", "cfdi.match_extra", third()),
-    mutant("impuesto-otro", "simple", "cfdi.match_taxes", ('TasaOCuota="0.160000"', 'TasaOCuota="0.080000"'), ('="160.00"', '="80.00"'), ('Total="1160.00"', 'Total="1080.00"')),  # noqa: E501
-    mutant("totales-otros", "simple", "cfdi.match_totals", ('TasaOCuota="0.160000"', 'TasaOCuota="0.080000"'), ('="160.00"', '="80.00"'), ('Total="1160.00"', 'Total="1080.00"')),  # noqa: E501
+    mutant(
+        "impuesto-otro",
+        "simple",
+        "cfdi.match_taxes",
+        ('TasaOCuota="0.160000"', 'TasaOCuota="0.080000"'),
+        ('="160.00"', '="80.00"'),
+        ('Total="1160.00"', 'Total="1080.00"'),
+    ),  # noqa: E501
+    mutant(
+        "totales-otros",
+        "simple",
+        "cfdi.match_totals",
+        ('TasaOCuota="0.160000"', 'TasaOCuota="0.080000"'),
+        ('="160.00"', '="80.00"'),
+        ('Total="1160.00"', 'Total="1080.00"'),
+    ),  # noqa: E501
     mutant("precio-otro", "sin_objeto", "cfdi.match_conceptos", ('="1000.00"', '="100.00"')),
 )
 

@@ -146,7 +146,9 @@ def test_no_damage_to_an_invoice_raises(seed: int) -> None:
     text = base_text("ingreso")
     for _ in range(source.randint(1, 4)):
         at = source.randrange(len(text))
-        piece = source.choice(["", '"', "<", ">", "&", "9", "é", "\u200b", '="', 'Total="x"', "\x00", "\ud800", text[:80]])
+        piece = source.choice(
+            ["", '"', "<", ">", "&", "9", "é", "\u200b", '="', 'Total="x"', "\x00", "\ud800", text[:80]]
+        )
         text = text[:at] + piece + text[at + source.randint(0, 30) :]
     grade = graded("ingreso", text)
     for check in grade.checks:

@@ -124,14 +124,18 @@ def judged(text: str) -> Grade:
 
 
 def attacks(target: str) -> list[str]:
-    located = f'<cfdi:Comprobante xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance" xsi:schemaLocation="urn:x {target}"'
+    located = (
+        f'<cfdi:Comprobante xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance" xsi:schemaLocation="urn:x {target}"'
+    )
     return [
         invoice_with(f'<!DOCTYPE c [<!ENTITY x SYSTEM "{target}">]>', "<cfdi:Addenda>&x;</cfdi:Addenda>"),
         invoice_with(f'<!DOCTYPE c SYSTEM "{target}">'),
         invoice_with(f'<!DOCTYPE c [<!ENTITY % x SYSTEM "{target}"> %x;]>'),
         invoice_with(f'<?xml-stylesheet type="text/xsl" href="{target}"?>'),
         invoice_with("").replace("<cfdi:Comprobante", located),
-        invoice_with("", f'<cfdi:Addenda><xi:include xmlns:xi="http://www.w3.org/2001/XInclude" href="{target}"/></cfdi:Addenda>'),  # noqa: E501
+        invoice_with(
+            "", f'<cfdi:Addenda><xi:include xmlns:xi="http://www.w3.org/2001/XInclude" href="{target}"/></cfdi:Addenda>'
+        ),  # noqa: E501
     ]
 
 
