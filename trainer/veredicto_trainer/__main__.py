@@ -26,6 +26,7 @@ ENVIRONMENT = {
     "GOMP_SPINCOUNT": "0",
     "TOKENIZERS_PARALLELISM": "false",
     "HF_HUB_OFFLINE": "1",  # nothing leaves the network
+    "HF_HUB_DISABLE_PROGRESS_BARS": "1",  # transformers' bars for loading files would break into the run's own view
 }
 
 program = typer.Typer(help="Train a policy with GRPO on rewards from a Veredicto service.", no_args_is_help=True)
