@@ -1,6 +1,6 @@
 """A small reward service on a real socket for the trainer's tests: a pack of one-word questions, and faults on demand.
 
-The right answer to a question is its last word. It keeps every request and knows idempotency keys.
+The right answer to a question begins with its last word. It keeps every request and knows idempotency keys.
 """
 
 from __future__ import annotations
@@ -47,8 +47,8 @@ class Service:
 
 
 def verdict(item: dict[str, Any], **changes: Any) -> dict[str, Any]:
-    """A result of the contract: 1.0 when the completion's only word is the prompt's last word."""
-    right = item["completion"].split() == item["prompt"].split()[-1:]
+    """A result of the contract: 1.0 when the completion's first word is the prompt's last word."""
+    right = item["completion"].split()[:1] == item["prompt"].split()[-1:]
     check = {"name": "word.same", "code": None if right else "word.other", "score": float(right), "weight": 1.0}
     ran = {"name": "word.ran", "code": None, "score": 1.0, "weight": 1.0, "passed": True, "reason": ""}
     return {

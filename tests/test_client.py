@@ -80,9 +80,13 @@ def test_every_form_of_retry_after_is_understood(after: str) -> None:
 
 def test_patience_ends_before_a_wait_that_is_longer_than_it() -> None:
     fault = Fault(times=9, headers={"retry-after": "3600"})
-    with serving(Service(faults=[fault])) as service, Client(service.url, patience_s=5.0) as client:
-        with pytest.raises(ServiceBusy, match=r"503 Overloaded: the queue is full.*1 tries.*patience_s"):
-            client.score([item()])
+    said = r"503 Overloaded: the queue is full.*1 tries.*patience_s"
+    with (
+        serving(Service(faults=[fault])) as service,
+        Client(service.url, patience_s=5.0) as client,
+        pytest.raises(ServiceBusy, match=said),
+    ):
+        client.score([item()])
     assert len(service.keys) == 1
 
 
@@ -98,9 +102,11 @@ def test_an_address_where_nothing_listens_is_named() -> None:
 
 
 def test_an_address_without_a_scheme_is_refused_at_once() -> None:
-    with Client("ftp://127.0.0.1:1", patience_s=60.0) as client:
-        with pytest.raises(ServiceUnreachable, match="such as http"):
-            client.score([item()])
+    with (
+        Client("ftp://127.0.0.1:1", patience_s=60.0) as client,
+        pytest.raises(ServiceUnreachable, match="such as http"),
+    ):
+        client.score([item()])
 
 
 @pytest.mark.parametrize(
@@ -119,18 +125,24 @@ def test_an_address_without_a_scheme_is_refused_at_once() -> None:
 )
 def test_a_status_becomes_a_typed_error_without_a_second_try(status: int, kind: type[ClientError]) -> None:
     body = b'{"title": "Refused", "status": 400, "detail": "the reason stands here"}'
-    with serving(Service(faults=[Fault(times=1, status=status, body=body)])) as service, Client(service.url) as client:
-        with pytest.raises(kind, match="the reason stands here") as caught:
-            client.score([item()])
+    with (
+        serving(Service(faults=[Fault(times=1, status=status, body=body)])) as service,
+        Client(service.url) as client,
+        pytest.raises(kind, match="the reason stands here") as caught,
+    ):
+        client.score([item()])
     assert type(caught.value) is kind
     assert len(service.keys) == 1
 
 
 @pytest.mark.parametrize("body", [b"<html>", b"[]", b'{"request_id": "q", "results": [{}]}', b'"x"'])
 def test_another_program_at_the_address_is_recognised(body: bytes) -> None:
-    with serving(Service(faults=[Fault(times=1, status=200, body=body)])) as service, Client(service.url) as client:
-        with pytest.raises(UnexpectedAnswer):
-            client.score([item()])
+    with (
+        serving(Service(faults=[Fault(times=1, status=200, body=body)])) as service,
+        Client(service.url) as client,
+        pytest.raises(UnexpectedAnswer),
+    ):
+        client.score([item()])
 
 
 def test_a_large_batch_is_sent_in_parts_with_keys_of_their_own() -> None:

@@ -288,7 +288,7 @@ def test_a_disk_that_refuses_leaves_the_checkpoints_before_it_whole(tmp_path: Pa
     policy = Policy.load(tiny_policy(tmp_path / "tiny"))
     checkpoints = written(tmp_path, policy, steps=1)
     full = Checkpoints(Path("/dev/full/checkpoints"), config_digest="sha256:c", keep=2)
-    with pytest.raises(CheckpointFault, match="cannot write .*run again to resume"):
+    with pytest.raises(CheckpointFault, match=r"cannot write .*run again to resume"):
         full.write(policy, torch.optim.AdamW(policy.model.parameters()), Position(2, 2, 1, 1.0, 1.0))
     latest = checkpoints.latest()
     assert latest is not None

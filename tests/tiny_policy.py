@@ -11,7 +11,9 @@ from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
 from tests.reward_server import WORDS
 
 
-def tiny_policy(folder: Path, *, eos: list[int] | None = None, pad_is_eos: bool = False, seed: int = 1) -> Path:
+def tiny_policy(
+    folder: Path, *, eos: list[int] | None = None, pad_is_eos: bool = False, tied: bool = True, seed: int = 1
+) -> Path:
     """A one-layer Llama of about 10,000 parameters over the words, in Hugging Face format."""
     special = ["<unk>", "<eos>", "<end>"] + ([] if pad_is_eos else ["<pad>"])
     words = {word: index for index, word in enumerate([*special, *WORDS])}
@@ -36,7 +38,7 @@ def tiny_policy(folder: Path, *, eos: list[int] | None = None, pad_is_eos: bool 
         eos_token_id=eos or [1],
         pad_token_id=1 if pad_is_eos else 3,
         bos_token_id=None,
-        tie_word_embeddings=True,
+        tie_word_embeddings=tied,
     )
     LlamaForCausalLM(config).save_pretrained(folder)
     wrapped.save_pretrained(folder)

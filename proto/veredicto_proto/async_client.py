@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import AsyncIterator, Mapping, Sequence
 from types import TracebackType
 from typing import Any, Self
+from urllib.parse import quote
 
 import httpx
 
@@ -84,7 +85,7 @@ class AsyncClient:
         cursor: str | None = None
         while True:
             params = exchange.present(split=split, category=category, limit=page, cursor=cursor)
-            answer = exchange.parse(await self._get(f"/packs/{pack}/tasks", params), TaskPage)
+            answer = exchange.parse(await self._get(f"/packs/{quote(pack)}/tasks", params), TaskPage)
             for task in answer.tasks:
                 yield task
             cursor = answer.next_cursor
@@ -93,11 +94,13 @@ class AsyncClient:
 
     async def examples(self, pack: str) -> DemonstrationPage:
         """As `Client.examples`."""
-        return exchange.parse(await self._get(f"/packs/{pack}/examples"), DemonstrationPage)
+        return exchange.parse(await self._get(f"/packs/{quote(pack)}/examples"), DemonstrationPage)
 
     async def demonstrations(self, pack: str) -> DemonstrationPage:
         """As `Client.demonstrations`."""
-        return exchange.parse(await self._get(f"/packs/{pack}/demonstrations", {"split": "train"}), DemonstrationPage)
+        return exchange.parse(
+            await self._get(f"/packs/{quote(pack)}/demonstrations", {"split": "train"}), DemonstrationPage
+        )
 
     async def audit_records(self, **filters: str | int) -> Any:
         """As `Client.audit_records`."""
@@ -105,7 +108,7 @@ class AsyncClient:
 
     async def audit_record(self, record: str) -> Any:
         """As `Client.audit_record`."""
-        return exchange.json_of(await self._get(f"/audit/records/{record}"))
+        return exchange.json_of(await self._get(f"/audit/records/{quote(record)}"))
 
     async def audit_runs(self) -> Any:
         """As `Client.audit_runs`."""
@@ -113,7 +116,7 @@ class AsyncClient:
 
     async def audit_run(self, run: str) -> Any:
         """As `Client.audit_run`."""
-        return exchange.json_of(await self._get(f"/audit/runs/{run}"))
+        return exchange.json_of(await self._get(f"/audit/runs/{quote(run)}"))
 
     async def healthz(self) -> bool:
         """As `Client.healthz`."""

@@ -14,6 +14,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from types import TracebackType
 from typing import Any, Self
+from urllib.parse import quote
 
 import httpx
 
@@ -104,7 +105,7 @@ class Client:
         cursor: str | None = None
         while True:
             params = exchange.present(split=split, category=category, limit=page, cursor=cursor)
-            answer = exchange.parse(self._get(f"/packs/{pack}/tasks", params), TaskPage)
+            answer = exchange.parse(self._get(f"/packs/{quote(pack)}/tasks", params), TaskPage)
             yield from answer.tasks
             cursor = answer.next_cursor
             if cursor is None:
@@ -112,11 +113,11 @@ class Client:
 
     def examples(self, pack: str) -> DemonstrationPage:
         """The pack's public few-shot examples."""
-        return exchange.parse(self._get(f"/packs/{pack}/examples"), DemonstrationPage)
+        return exchange.parse(self._get(f"/packs/{quote(pack)}/examples"), DemonstrationPage)
 
     def demonstrations(self, pack: str) -> DemonstrationPage:
         """The pack's public demonstrations of its train split."""
-        return exchange.parse(self._get(f"/packs/{pack}/demonstrations", {"split": "train"}), DemonstrationPage)
+        return exchange.parse(self._get(f"/packs/{quote(pack)}/demonstrations", {"split": "train"}), DemonstrationPage)
 
     def audit_records(self, **filters: str | int) -> Any:
         """`GET /audit/records` with the route's own filters (`run`, `step`, …), as JSON."""
@@ -124,7 +125,7 @@ class Client:
 
     def audit_record(self, record: str) -> Any:
         """One ledger record, as JSON."""
-        return exchange.json_of(self._get(f"/audit/records/{record}"))
+        return exchange.json_of(self._get(f"/audit/records/{quote(record)}"))
 
     def audit_runs(self) -> Any:
         """Every run in the ledger, as JSON."""
@@ -132,7 +133,7 @@ class Client:
 
     def audit_run(self, run: str) -> Any:
         """One run's summary, as JSON."""
-        return exchange.json_of(self._get(f"/audit/runs/{run}"))
+        return exchange.json_of(self._get(f"/audit/runs/{quote(run)}"))
 
     def healthz(self) -> bool:
         """Whether the service is alive. Asked once.

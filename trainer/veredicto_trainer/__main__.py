@@ -26,6 +26,7 @@ ENVIRONMENT = {
     "GOMP_SPINCOUNT": "0",
     "TOKENIZERS_PARALLELISM": "false",
     "HF_HUB_OFFLINE": "1",  # nothing leaves the network
+    "HF_HUB_DISABLE_PROGRESS_BARS": "1",  # transformers' bars for loading files would break into the run's own view
 }
 
 program = typer.Typer(help="Train a policy with GRPO on rewards from a Veredicto service.", no_args_is_help=True)
@@ -34,14 +35,14 @@ program = typer.Typer(help="Train a policy with GRPO on rewards from a Veredicto
 @program.command()
 def run(
     config: Annotated[Path, typer.Argument(help="TOML file; docs/trainer.md explains its fields.")],
-    service: Annotated[str | None, typer.Option(help="Address of the service, instead of service.url.")] = None,
+    url: Annotated[str | None, typer.Option(help="Address of the service, instead of service.url.")] = None,
     output: Annotated[Path | None, typer.Option(help="Folder of the run, instead of output.")] = None,
     seed: Annotated[int | None, typer.Option(help="Instead of seed.")] = None,
     fresh: Annotated[bool, typer.Option("--fresh", help="Rename an existing output folder and start anew.")] = False,
 ) -> None:
     """Train; a run that was interrupted goes on from its last checkpoint."""
     console = Console()
-    settings = _overridden(load_config(config), service=service, output=output, seed=seed)
+    settings = _overridden(load_config(config), url=url, output=output, seed=seed)
     if fresh and (moved := set_aside(settings.output)):
         console.print(f"the run that was in {settings.output} is now in {moved}", highlight=False)
     stop = _StopSignal()
@@ -63,11 +64,11 @@ def evaluate(
     policy: Annotated[
         Path | None, typer.Option(help="Folder in Hugging Face format; the run's own by default.")
     ] = None,
-    service: Annotated[str | None, typer.Option(help="Address of the service, instead of service.url.")] = None,
+    url: Annotated[str | None, typer.Option(help="Address of the service, instead of service.url.")] = None,
     result: Annotated[Path | None, typer.Option("--json", help="Write every answer to this file.")] = None,
 ) -> None:
     """Examine a policy on the test questions."""
-    settings = _overridden(load_config(config), service=service, output=None, seed=None)
+    settings = _overridden(load_config(config), url=url, output=None, seed=None)
     from veredicto_trainer.checkpoints import write_json
     from veredicto_trainer.evaluate import examine_folder
 
@@ -115,10 +116,10 @@ class _StopSignal:
         self._received = True
 
 
-def _overridden(config: TrainerConfig, *, service: str | None, output: Path | None, seed: int | None) -> TrainerConfig:
+def _overridden(config: TrainerConfig, *, url: str | None, output: Path | None, seed: int | None) -> TrainerConfig:
     changes: dict[str, object] = {}
-    if service is not None:
-        changes["service"] = config.service.model_copy(update={"url": service})
+    if url is not None:
+        changes["service"] = config.service.model_copy(update={"url": url})
     if output is not None:
         changes["output"] = output
     if seed is not None:

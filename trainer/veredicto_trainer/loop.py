@@ -7,6 +7,7 @@ checkpoint. A run that was killed continues from its last checkpoint and ends wi
 from __future__ import annotations
 
 import logging
+import math
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -217,9 +218,8 @@ class Run:
     def _learn(self, groups: Sequence[Group], advantages: Sequence[Advantages]) -> list[UpdateStats]:
         samples = training_samples(groups, advantages, mask_truncated=self._config.grpo.truncated == "mask")
         updates = [self._learner.update(samples) for _ in range(self._config.grpo.updates_per_batch)]
-        skipped = sum(not update.applied for update in updates)
-        if skipped:
-            log.warning("%d updates were skipped: no group with a signal, or a gradient that is not finite", skipped)
+        if not all(math.isfinite(update.grad_norm) for update in updates):
+            log.warning("an update was skipped: its gradient is not finite; lower grpo.lr if this repeats")
         return updates
 
     def _examine(self, step: int) -> Examination:
