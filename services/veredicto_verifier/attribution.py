@@ -19,13 +19,12 @@ FRESH_TRIES = 3
 
 
 async def confirm(job: Job, fresh: Callable[[], Awaitable[Worker]], oom: OomCounter) -> Verdict:
-    """Decide whose fault it is that an item did not come to a verdict .
+    """Decide whose fault it is that an item did not come to a verdict.
 
     A limit or a fault signal that repeats alone on a fresh, probed worker is the item's; anything else is retried
     and ends as our failure.
     """
-    starved = False
-    trace = ""
+    ours = infra_error("infra.worker_lost", f"verifier {job.verifier} fails its control probe on fresh workers")
     oom_before = oom.read()
     for _ in range(FRESH_TRIES):
         worker = await fresh()
@@ -38,19 +37,24 @@ async def confirm(job: Job, fresh: Callable[[], Awaitable[Worker]], oom: OomCoun
             await worker.close()
         if (verdict := decided(reply) or repeated(job, reply)) is not None:
             return verdict
-        if isinstance(reply, Died):
-            starved = reply.ours == "starved"
-        else:
-            trace = str(reply.get("trace", ""))
-            log.error("verifier bug", verifier=job.verifier, task=job.task, trace=trace)
+        ours = our_failure(job, reply, out_of_memory=oom.read() > oom_before)
+        if not isinstance(reply, Died) and reply["kind"] == "bug":
             break
-    if trace:
-        return infra_error("infra.worker_lost", f"verifier {job.verifier} failed on this item; the trace is in the log")
-    if oom.read() > oom_before:
-        return infra_error("infra.memory", "the container ran out of memory; give it more or run fewer workers")
-    if starved:
-        return infra_error("infra.starved", "the machine gave the worker no time; lower the load and send it again")
-    return infra_error("infra.worker_lost", "workers were lost three times for reasons outside the item; send it again")
+    return ours
+
+
+def our_failure(job: Job, reply: dict[str, Any] | Died, *, out_of_memory: bool) -> Verdict:
+    """The verdict when the item is not to blame: no reward."""
+    if isinstance(reply, Died):
+        if out_of_memory:
+            return infra_error("infra.memory", "the container ran out of memory; give it more or run fewer workers")
+        if reply.ours == "starved":
+            return infra_error("infra.starved", "the machine gave the worker no time; lower the load and send it again")
+        return infra_error("infra.worker_lost", "workers were lost for reasons outside the item; send it again")
+    if reply["kind"] == "infra":
+        return infra_error(reply["code"], reply["message"])
+    log.error("verifier bug", verifier=job.verifier, task=job.task, trace=reply.get("trace"))
+    return infra_error("infra.worker_lost", f"verifier {job.verifier} failed on this item; the trace is in the log")
 
 
 def decided(reply: dict[str, Any] | Died) -> Verdict | None:
@@ -97,10 +101,6 @@ def _own_fault(job: Job, what: str, reason: str, *flags: Flag) -> Verdict:
     code = f"{job.verifier}.{what}"
     check = Check(f"{job.verifier}.{what}", passed=False, score=0.0, code=code, reason=reason)
     return Verdict("scored", reward=0.0, passed=False, checks=(check,), flags=flags)
-
-
-def _signal_name(died: Died) -> str:
-    return f"signal_{died.signal}" if died.signal is not None else "exit"
 
 
 class OomCounter:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 
@@ -30,7 +31,10 @@ async def rescorer(workers: int | None = None) -> AsyncIterator[Rescore]:
 
         async def rescore(items: Sequence[ReplayItem]) -> Sequence[ReplayVerdict]:
             verdicts = await asyncio.gather(*(_score(scorer, item, settings) for item in items))
-            return [_said(verdict, digests[item.verifier]) for item, verdict in zip(items, verdicts, strict=True)]
+            return [
+                _said(verdict, digests.get(item.verifier, "none"))
+                for item, verdict in zip(items, verdicts, strict=True)
+            ]
 
         yield rescore
 
@@ -40,7 +44,7 @@ async def _score(scorer: Scorer, item: ReplayItem, settings: Settings) -> Verdic
         task = scorer.typed(item.verifier, item.spec, fixtures=item.fixtures)
     except TaskFault as fault:
         return invalid_task(fault.code, fault.message)
-    sent = MESSAGES.validate_json(item.completion) if item.completion_is_messages else item.completion
+    sent = MESSAGES.validate_python(json.loads(item.completion)) if item.completion_is_messages else item.completion
     refusal = refuse(sent, settings.max_completion_bytes)
     return refused(refusal) if refusal else await scorer.judge(task, judged(sent))
 

@@ -147,7 +147,7 @@ class _Lane:
     async def _serve(self, slot: int, ticket: _Ticket) -> None:
         reply = await self.workers[slot].score(ticket.job)
         if isinstance(reply, Died):
-            self.counts.restarted(reply.ours or _signal_name(reply))
+            self.counts.restarted(reply.cause)
             log.warning("worker died", lane=self.name, signal=reply.signal, killed_for=reply.ours, stderr=reply.stderr)
             self.workers[slot] = await self._fresh()
         if (verdict := decided(reply)) is not None:

@@ -31,6 +31,8 @@ class ResolvedTask:
     raw: Mapping[str, Any]
     canonical: bytes
     digest: str
+    exact: str
+    """SHA-256 of the raw spec with the digest: the digest alone takes a big integer and its text for the same."""
     lane: Lane
     wall_s: float
     fixtures: Mapping[str, Fixture]
@@ -99,7 +101,7 @@ class Scorer:
         if item.refusal is not None:
             return _Plan(item, task, verdict=refused(item.refusal))
         assert item.completion is not None
-        key = _cache_key(task.digest, item.completion)
+        key = _cache_key(task.exact, item.completion)
         known = self._cache.get(key)
         if known is not None:
             return _Plan(item, task, verdict=known)
@@ -145,7 +147,9 @@ class Scorer:
             fixtures = self._shelf.fixtures(_fixture_names(name, spec))
         canonical = canonical_task(name, spec, {key: fixture.digest for key, fixture in fixtures.items()})
         lane, wall_s = _needs(name, spec)
-        return ResolvedTask(name, raw, canonical, task_digest(canonical), lane, wall_s, fixtures, category)
+        digest = task_digest(canonical)
+        exact = hashlib.sha256(json.dumps([digest, raw], sort_keys=True).encode()).hexdigest()
+        return ResolvedTask(name, raw, canonical, digest, exact, lane, wall_s, fixtures, category)
 
 
 def refused(refusal: Refusal) -> Verdict:
@@ -184,7 +188,7 @@ def _job(task: ResolvedTask, completion: Completion) -> Job:
         verifier=task.verifier,
         lane=task.lane,
         spec=task.raw,
-        task=task.digest,
+        task=task.exact,
         wall_s=task.wall_s,
         completion=completion.text,
         calls=completion.calls,
@@ -211,7 +215,7 @@ def _needs(name: str, spec: Spec) -> tuple[Lane, float]:
     return lane, wall_s
 
 
-def _cache_key(digest: str, completion: Completion) -> bytes:
+def _cache_key(exact: str, completion: Completion) -> bytes:
     calls = [[call.name, call.arguments, call.id] for call in completion.calls]
-    text = json.dumps([digest, completion.text, calls]).encode()
+    text = json.dumps([exact, completion.text, calls]).encode()
     return hashlib.sha256(text).digest()

@@ -15,6 +15,7 @@ from veredicto_verifier.ledger.writer import LedgerWriter
 from veredicto_verifier.metrics import Metrics
 from veredicto_verifier.packs.shelf import Shelf
 from veredicto_verifier.registry import VERIFIERS
+from veredicto_verifier.sandbox.policy import DEGRADED_SWITCH
 from veredicto_verifier.scheduler import Scheduler
 from veredicto_verifier.scoring import Scorer
 from veredicto_verifier.settings import Settings
@@ -47,7 +48,7 @@ def stamp_verifiers() -> dict[str, dict[str, str]]:
 
 def worker_environment(settings: Settings) -> dict[str, str]:
     """What the workers are told beside their clean environment."""
-    return {"VEREDICTO_ALLOW_DEGRADED": "1"} if settings.allow_degraded else {}
+    return {DEGRADED_SWITCH: "1"} if settings.allow_degraded else {}
 
 
 def load_shelf(packs: Sequence[Path], data_dir: Path) -> Shelf:

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from veredicto_verifier import frames
+from veredicto_verifier.lanes import LANES
 from veredicto_verifier.registry import VERIFIERS
 from veredicto_verifier.specs import canonical_task, parse_spec, task_digest
 from veredicto_verifier.verifier import Fixture, Lane, ToolCall
@@ -39,7 +40,7 @@ class Job:
     spec: Mapping[str, Any]
     """The raw spec; its typed form has already been checked once."""
     task: str
-    """Task digest: the key of the worker's cache of prepared tasks."""
+    """The key of the worker's cache of prepared tasks: equal only for equal specs and fixtures."""
     wall_s: float
     """The item's own wall limit in seconds."""
     completion: str
@@ -78,6 +79,11 @@ class Died:
     def attributable(self) -> bool:
         """Whether the item did it: a fault signal, or our own kill for its time."""
         return self.ours == "wall" or self.signal in _ITEM_SIGNALS
+
+    @property
+    def cause(self) -> str:
+        """Why it died, in one word for the metrics."""
+        return self.ours or (f"signal_{self.signal}" if self.signal is not None else "exit")
 
 
 _ITEM_SIGNALS = {signal.SIGSEGV, signal.SIGABRT, signal.SIGBUS, signal.SIGXCPU, signal.SIGFPE, signal.SIGILL}
@@ -131,7 +137,7 @@ class Worker:
         phase = "grade"
         if not await self._write(job.frame()):
             return await self._died(phase)
-        clock = _NetClock(self.pid)
+        clock = _NetClock(self.pid, self.lane)
         allowance = job.wall_s + GRACE_SECONDS
         while True:
             reading = asyncio.ensure_future(self._read())
@@ -145,7 +151,7 @@ class Worker:
             if "kind" in reply:
                 return reply
             phase = str(reply["phase"])
-            clock = _NetClock(self.pid)
+            clock = _NetClock(self.pid, self.lane)
             allowance = job.wall_s + GRACE_SECONDS + (PREPARE_SECONDS if phase == "prepare" else 0.0)
 
     async def probe(self, verifier: str) -> bool:
@@ -201,15 +207,16 @@ class Worker:
 class _NetClock:
     """Wall time of a process net of the time it waited for a core (schedstat, summed over its threads)."""
 
-    def __init__(self, pid: int) -> None:
+    def __init__(self, pid: int, lane: Lane) -> None:
         self._pid = pid
+        self._times_children = LANES[lane].times_children
         self._started = time.monotonic()
         self._waited = self._run_queue_wait()
 
     def late(self, allowance: float) -> str | None:
         """`wall` when net time is over the allowance, `starved` when gross time is far over it, else None."""
         gross = time.monotonic() - self._started
-        if gross - max(0.0, self._run_queue_wait() - self._waited) > allowance:
+        if not self._times_children and gross - max(0.0, self._run_queue_wait() - self._waited) > allowance:
             return "wall"
         return "starved" if gross > STARVED_FACTOR * allowance else None
 

@@ -7,6 +7,7 @@ copy of standard output, so nothing that a library prints can forge one. Replies
     {"kind": "graded", …}                         the verdict
     {"kind": "task_fault", "code", "message"}     the task is broken
     {"kind": "limit", "what", "phase"}            time or memory ran out; the scheduler repeats it before it counts
+    {"kind": "infra", "code", "message"}          we could not run it; the scheduler tries again
     {"kind": "bug", "trace"}                      our own failure: never a reward
 """
 
@@ -27,7 +28,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from veredicto_verifier import frames
-from veredicto_verifier.errors import LimitExceeded, TaskFault
+from veredicto_verifier.errors import InfraFault, LimitExceeded, TaskFault
 from veredicto_verifier.judging import judge
 from veredicto_verifier.lanes import LANES
 from veredicto_verifier.registry import VERIFIERS
@@ -106,6 +107,8 @@ def _answer(job: dict[str, Any], tasks: TaskCache, send: Send) -> dict[str, Any]
         return _score(job, tasks, send, progress)
     except TaskFault as fault:
         return {"kind": "task_fault", "code": fault.code, "message": fault.message}
+    except InfraFault as fault:
+        return {"kind": "infra", "code": fault.code, "message": fault.message}
     except LimitExceeded as limit:
         return {"kind": "limit", "what": limit.what, "phase": progress["phase"]}
     except MemoryError:
