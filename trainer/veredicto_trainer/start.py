@@ -8,6 +8,7 @@ from rich.console import Console
 
 from veredicto_proto.client import Client
 from veredicto_proto.messages import ChatMessage, Demonstration
+from veredicto_trainer import scratch, warmstart
 from veredicto_trainer.checkpoints import write_folder, write_json
 from veredicto_trainer.config import TrainerConfig, WarmStartSection
 from veredicto_trainer.errors import TasksFault
@@ -37,8 +38,6 @@ def _initial(config: TrainerConfig, tasks: TaskSet, demonstrations: tuple[Demons
         return Policy.load(config.policy.path, prompt_format=config.policy.prompt_format)
     size = config.policy.scratch
     assert size is not None  # the configuration holds one of the two
-    from veredicto_trainer import scratch
-
     folder = config.output / "scratch"
     # Words of the test questions stay unknown: the vocabulary is learnt from what may be practised.
     texts = [_text(task.prompt) for task in tasks.train]
@@ -63,8 +62,6 @@ def _warm_up(
         raise TasksFault(
             f"pack {config.tasks.pack} has no demonstrations; leave out [warm_start] or add some to the pack"
         )
-
-    from veredicto_trainer import warmstart
 
     def progress(step: int, loss: float) -> None:
         if step % 20 == 0 or step == section.steps:
