@@ -7,7 +7,7 @@ export GOMP_SPINCOUNT := 0
 export HF_HUB_OFFLINE := 1
 export TOKENIZERS_PARALLELISM := false
 
-.PHONY: venv demo serve test lint types imports pytest bench compose-test openapi clean
+.PHONY: venv demo serve test lint types imports pytest bench compose-test openapi versions clean
 
 venv: .venv/.made
 
@@ -34,6 +34,9 @@ pytest: venv
 
 openapi: venv
 	$(BIN)/python -m veredicto_verifier.openapi proto/openapi.json
+
+versions: venv
+	$(BIN)/python -m tests.test_versions
 
 # Trains a small policy on demo-sql against a real service; at most 6 minutes on 2 cores. SEED=1..3
 SEED ?= 1
