@@ -1,8 +1,8 @@
 """Generate the pack demo-sql: questions on a small bank, graded by execution on three fixtures.
 
 Train and test share no question text, no gold SQL and no (form, filter column, literal) combination. The public
-demonstrations are noisy on purpose: each is valid SQL of the right form on the right tables, but in most of them the
-other slots are drawn at random. They teach how to write; only execution teaches what to write.
+demonstrations are noisy on purpose: each is valid SQL of the right form on the right tables, but more than four in five
+have a wrong aggregate, comparison, column or literal. They teach how to write; only execution teaches what to write.
 """
 
 from __future__ import annotations
@@ -10,19 +10,23 @@ from __future__ import annotations
 import json
 import random
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeVar
 
-from veredicto_verifier.packs.generators.bank import TABLES, draw_rows, fixture_script
+from veredicto_verifier.packs.generators.bank import TABLES, Rows, draw_rows, fixture_script
 from veredicto_verifier.packs.generators.bank_queries import (
     AGGREGATES,
     COMPARISONS,
     FORMS,
+    Answer,
     Form,
     Query,
     answers,
     family,
 )
+
+T = TypeVar("T", str, int)
 
 NAME = "demo-sql"
 VERSION = "1.0.0"
@@ -32,8 +36,17 @@ NUM_TRAIN, NUM_TEST, NUM_EXAMPLES = 460, 50, 1
 """Per category."""
 HELD_OUT = 0.16
 """Share of each form's (filter column, literal) combinations that only the test split asks about."""
-NOISE = 0.85
-"""Share of the demonstrations whose slots are drawn at random."""
+NOISE = {"aggregate": 0.55, "comparison": 0.55, "target": 0.3, "group": 0.2, "column": 0.2, "literal": 0.2}
+"""Chance, slot by slot, that a demonstration has a wrong value there."""
+CONFUSED = {"avg": "sum", "sum": "avg", "min": "max", "max": "min", ">": ">=", ">=": ">", "<": "<=", "<=": "<"}
+"""What the demonstrations mostly take an aggregate or a comparison for when they have it wrong.
+
+Imitation therefore ends at about one right aggregate and comparison in two, and most often picks the wrong one.
+"""
+NOTHING: frozenset[Answer] = frozenset({frozenset(), frozenset({(None, 1)}), frozenset({(0, 1)})})
+"""No row, no value, a count of none: an answer that many wrong queries give too."""
+CONFUSION = 0.85
+"""How often a wrong aggregate or comparison is the confused one rather than another."""
 
 WORDINGS: dict[Form, tuple[str, str]] = {
     "count": ("How many {table} have {filter}?", "Count the {table} with {filter}."),
@@ -83,7 +96,7 @@ def build() -> dict[str, str]:
     """The pack's files: relative path to content, the same on every call."""
     rows = {name: draw_rows(f"{SEED}/{name}") for name in FIXTURES}
     split = draw_split(list(rows.values()))
-    shown = demonstrations(split, NOISE)
+    shown = demonstrations(split)
     files = {f"fixtures/{name}.sql": fixture_script(rows[name], f"{NAME}/{name}") for name in FIXTURES}
     return {
         "pack.toml": PACK_TOML,
@@ -95,7 +108,7 @@ def build() -> dict[str, str]:
     }
 
 
-def draw_split(fixtures: list[Any]) -> Split:
+def draw_split(fixtures: Sequence[Rows]) -> Split:
     """Draw the questions: unambiguous ones only, held-out combinations in test only."""
     rng = random.Random(f"{SEED}/split")
     train: list[Question] = []
@@ -123,42 +136,56 @@ def combination(query: Query) -> tuple[Form, str, int]:
     return (query.form, query.column, query.literal)
 
 
-def demonstrations(split: Split, noise: float) -> list[Query]:
+def demonstrations(split: Split) -> list[Query]:
     """One query per train question, wrong in most cases; no held-out combination is shown."""
     rng = random.Random(f"{SEED}/demonstrations")
     shown = []
     for question in split.train:
-        query = question.query
-        if rng.random() < noise:
-            query = _redrawn(query, rng)
-            while combination(query) in split.held_out or query.column == query.target:
-                query = _redrawn(query, rng)
+        query = _distorted(question.query, rng)
+        while combination(query) in split.held_out or query.column == query.target:
+            query = _distorted(question.query, rng)
         shown.append(query)
     return shown
 
 
-def _unambiguous(form: Form, fixtures: list[Any]) -> list[Query]:
-    """The queries of a form whose results no other query of the form shares."""
+def _unambiguous(form: Form, fixtures: Sequence[Rows]) -> list[Query]:
+    """The queries that find something everywhere, not the same everywhere, and nothing that another query finds."""
     found = answers(family(form), fixtures)
     times = Counter(found.values())
-    return [query for query, results in found.items() if times[results] == 1 and query.target != query.column]
+    return [
+        query
+        for query, results in found.items()
+        if times[results] == 1 and len(set(results)) > 1 and not NOTHING & set(results) and query.target != query.column
+    ]
 
 
-def _redrawn(query: Query, rng: random.Random) -> Query:
-    """The same form on the same tables, every other slot drawn at random."""
+def _distorted(query: Query, rng: random.Random) -> Query:
+    """The same form on the same tables, with each other slot wrong by its chance in `NOISE`."""
     table = TABLES[query.table]
     filtered = TABLES[query.parent] if query.form == "join" else table
-    column = rng.choice(list(filtered.numbers))
-    targets = [*table.texts, *table.numbers] if query.form == "list" else list(table.numbers)
+    targets = [*table.texts, *table.numbers] if query.form == "list" else [*table.numbers]
+    column = _slot("column", query.column, [*filtered.numbers], rng)
+    literals = filtered.numbers[column]
+    literal = query.literal if query.literal in literals else rng.choice(literals)
     return replace(
         query,
-        aggregate=rng.choice(AGGREGATES) if query.aggregate else "",
-        target=rng.choice(targets) if query.target else "",
-        group=rng.choice(list(table.texts)) if query.group else "",
+        aggregate=_slot("aggregate", query.aggregate, AGGREGATES, rng),
+        target=_slot("target", query.target, targets, rng),
+        group=_slot("group", query.group, [*table.texts], rng),
         column=column,
-        comparison=rng.choice(COMPARISONS),
-        literal=rng.choice(filtered.numbers[column]),
+        comparison=_slot("comparison", query.comparison, COMPARISONS, rng),
+        literal=_slot("literal", literal, literals, rng),
     )
+
+
+def _slot(name: str, right: T, values: Sequence[T], rng: random.Random) -> T:
+    """A slot's right value or, by its chance, a wrong one; a slot that the form lacks stays empty."""
+    if right == "" or rng.random() >= NOISE[name]:
+        return right
+    confused = CONFUSED.get(str(right))
+    if confused in values and rng.random() < CONFUSION:
+        return confused  # type: ignore[return-value]
+    return rng.choice([value for value in values if value not in (right, confused)])
 
 
 def _text(query: Query, wording: str) -> str:
