@@ -125,6 +125,15 @@ def compose(*arguments: str, timeout: float = 180, check: bool = True) -> str:
     return run(*program, "-p", PROJECT, *arguments, timeout=timeout, check=check)
 
 
+def fails(*arguments: str) -> bool:
+    """Whether a compose command ends with an error."""
+    try:
+        compose(*arguments)
+    except Failed:
+        return True
+    return False
+
+
 def collect_wheels() -> None:
     """Put torch into wheelhouse/ if this machine's pip finds it on disk, so that it is not downloaded again."""
     pin = next(line for line in (ROOT / "constraints.txt").read_text().splitlines() if line.startswith("torch=="))
@@ -291,6 +300,9 @@ def train(url: str) -> None:
         any(str(run).startswith("compose-") and run != "compose-test" for run in runs),
         f"the ledger holds the run: {runs}",
     )
+    cat = ("run", "--rm", "-T", "--entrypoint", "cat", "trainer", "/runs/compose/report.json")
+    updates = json.loads("{" + compose(*cat).partition("{")[2])["updates"]  # the program may say more before it
+    claim(updates > 0, f"the policy was updated {updates} times on rewards of the verifier's container")
     say(f"trained in {time.monotonic() - started:.0f} s")
 
 
@@ -300,6 +312,7 @@ def check_ledger(record: str) -> None:
     say(compose(*verify).strip().splitlines()[-1])
     say(compose(*verify, "--head", record).strip().splitlines()[-1])
     claim(True, "the ledger verifies and contains the batch's record")
+    claim(fails(*verify, "--head", f"{record[:-16]}{'0' * 16}"), "control: it does not contain a forged record")
 
 
 def prove(verifier: str, trainer: str) -> None:
@@ -329,6 +342,7 @@ def prove(verifier: str, trainer: str) -> None:
         print(compose("logs", "--tail", "60", check=False), flush=True)  # noqa: T201
         raise
     finally:
+        say("taking it down")
         compose("--profile", "train", "down", "-v", "--remove-orphans", check=False)
 
 
