@@ -32,7 +32,8 @@ async def score_file(
     async with AsyncExitStack() as stack:
         folder = data_dir or Path(stack.enter_context(TemporaryDirectory()))
         shelf = load_shelf(settings.packs, folder)
-        _, scorer = await stack.enter_async_context(scoring(settings, shelf))
+        scheduler, scorer = await stack.enter_async_context(scoring(settings, shelf))
+        await scheduler.start(scorer.lanes(items))
         scored = []
         for start in range(0, len(items), settings.max_items):
             scored += await asyncio.gather(*scorer.submit(items[start : start + settings.max_items]))

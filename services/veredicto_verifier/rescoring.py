@@ -27,7 +27,8 @@ async def rescorer(workers: int | None = None) -> AsyncIterator[Rescore]:
     """Workers, and a function that scores recorded items on them without recording anything."""
     settings = Settings() if workers is None else Settings(workers=workers)
     digests = {name: stamp["digest"] for name, stamp in stamp_verifiers().items()}
-    async with scoring(settings, Shelf({})) as (_, scorer):
+    async with scoring(settings, Shelf({})) as (scheduler, scorer):
+        await scheduler.start()
 
         async def rescore(items: Sequence[ReplayItem]) -> Sequence[ReplayVerdict]:
             verdicts = await asyncio.gather(*(_score(scorer, item, settings) for item in items))

@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import math
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import structlog
@@ -57,9 +57,9 @@ class Scheduler:
             lane: _Lane(lane, math.ceil(num_workers * rules.share), environment or {}) for lane, rules in LANES.items()
         }
 
-    async def start(self) -> None:
-        """Start every lane's workers; returns when all are warm."""
-        await asyncio.gather(*(lane.start() for lane in self.lanes.values()))
+    async def start(self, lanes: Collection[Lane] | None = None) -> None:
+        """Start the workers of these lanes (of all, by default); returns when all are warm."""
+        await asyncio.gather(*(self.lanes[lane].start() for lane in (self.lanes if lanes is None else lanes)))
 
     async def stop(self) -> None:
         """Refuse new work, let what runs finish, end the workers."""

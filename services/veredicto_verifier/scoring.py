@@ -90,6 +90,10 @@ class Scorer:
         futures = iter(self._scheduler.submit([plan.job for plan in plans if plan.job is not None]))
         return [_resolved(plan, next(futures) if plan.job else None, self._cache) for plan in plans]
 
+    def lanes(self, items: Sequence[ParsedItem]) -> set[Lane]:
+        """The lanes that these items will need."""
+        return {plan.job.lane for plan in map(self._plan, items) if plan.job is not None}
+
     def _plan(self, item: ParsedItem) -> _Plan:
         if item.fault is not None:
             return _Plan(item, verdict=invalid_task(item.fault.code, item.fault.message))

@@ -61,11 +61,10 @@ def load_shelf(packs: Sequence[Path], data_dir: Path) -> Shelf:
 
 @asynccontextmanager
 async def scoring(settings: Settings, shelf: Shelf) -> AsyncIterator[tuple[Scheduler, Scorer]]:
-    """Workers and a scorer over them, without HTTP or ledger; the workers end with the block."""
+    """A scheduler, still to be started, and a scorer over it, without HTTP or ledger; workers end with the block."""
     scheduler = Scheduler(
         num_workers=settings.workers, max_queued=settings.max_queued, environment=worker_environment(settings)
     )
-    await scheduler.start()
     try:
         yield scheduler, Scorer(shelf=shelf, scheduler=scheduler, cache_size=settings.cache_size)
     finally:
@@ -82,6 +81,7 @@ async def running(settings: Settings) -> AsyncIterator[Service]:
     idempotency = IdempotencyStore(settings.data_dir)
     try:
         async with scoring(settings, shelf) as (scheduler, scorer):
+            await scheduler.start()
             yield Service(settings, shelf, scheduler, scorer, ledger, idempotency, Metrics(), stamps)
     finally:
         idempotency.close()
