@@ -13,6 +13,7 @@ import httpx
 import psutil
 
 from tests.serving import RunningService, serving
+from veredicto_verifier.registry import VERIFIERS
 
 SPIN = "SELECT sum(a.n * b.n * c.n) FROM t a, t b, t c, t d, t e"
 FIXTURE = {"script": "CREATE TABLE t AS SELECT range AS n FROM range(2000)"}
@@ -89,3 +90,20 @@ def test_with_a_key_made_every_route_but_health_asks_for_it(tmp_path: Path) -> N
         good = httpx.get(f"{service.url}/packs", headers={"Authorization": f"Bearer {secret}"})
         assert good.status_code == 200
         assert secret not in (service.data_dir / "keys.json").read_text()
+
+
+def test_one_worker_or_several_give_the_same_verdicts(service: RunningService, tmp_path: Path) -> None:
+    items = [
+        {"completion": completion, "task": {"verifier": name, "spec": dict(verifier.example)}}
+        for name, verifier in VERIFIERS.items()
+        for completion in (verifier.good, verifier.bad, "", "SELECT", "```json\n{}\n```", "<think>\n42\n</think>")
+    ]
+    several = [verdict_of(result) for result in service.score(items * 2)]
+    with serving(tmp_path / "data", "--workers", "1", VEREDICTO_CACHE_SIZE="0") as alone:
+        one = [verdict_of(result) for result in alone.score(items)]
+    assert several == one * 2
+
+
+def verdict_of(result: dict[str, object]) -> dict[str, object]:
+    timed = {"queue_ms", "exec_ms", "record", "cached"}
+    return {name: value for name, value in result.items() if name not in timed}
