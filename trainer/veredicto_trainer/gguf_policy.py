@@ -59,7 +59,9 @@ def _read_model(gguf: Path) -> Any:
     missing, unexpected = model.load_state_dict(tensors, strict=False)
     tied = set(model.all_tied_weights_keys) if config.tie_word_embeddings else set()
     if unexpected or set(missing) - tied:
-        raise PolicyFault(f"{gguf.name} lacks {sorted(set(missing) - tied)[:3]} or has more than {type(model).__name__}")
+        raise PolicyFault(
+            f"{gguf.name} lacks {sorted(set(missing) - tied)[:3]} or has more than {type(model).__name__}"
+        )
     model.tie_weights()
     return model
 
