@@ -36,7 +36,7 @@ NUM_TRAIN, NUM_TEST, NUM_EXAMPLES = 460, 50, 1
 """Per category."""
 HELD_OUT = 0.16
 """Share of each form's (filter column, literal) combinations that only the test split asks about."""
-NOISE = {"aggregate": 0.55, "comparison": 0.55, "target": 0.3, "group": 0.2, "column": 0.2, "literal": 0.2}
+NOISE = {"aggregate": 0.55, "comparison": 0.55, "target": 0.25, "group": 0.2, "column": 0.15, "literal": 0.15}
 """Chance, slot by slot, that a demonstration has a wrong value there."""
 CONFUSED = {"avg": "sum", "sum": "avg", "min": "max", "max": "min", ">": ">=", ">=": ">", "<": "<=", "<=": "<"}
 """What the demonstrations mostly take an aggregate or a comparison for when they have it wrong.
