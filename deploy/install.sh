@@ -1,15 +1,14 @@
 #!/bin/sh
-# Put packages into a virtual environment of an image, compiled (the image's root is read-only), with their program:
-#   install.sh VENV FOLDER PROGRAM MODULE
+# Compile the packages of an image (its root is read-only at run time) and write the program that starts one of them:
+#   install.sh SITE PROGRAM MODULE
 set -eu
-site=$("$1/bin/python" -c 'import site; print(site.getsitepackages()[0])')
-cp -r "$2"/* "$site"
-find "$site" -name __pycache__ -path "*veredicto*" -prune -exec rm -r {} +
-"$1/bin/python" -m compileall -q "$site"/veredicto_*
-cat >"$1/bin/$3" <<END
-#!$1/bin/python
-from $4.__main__ import main
+find "$1" -name __pycache__ -prune -exec rm -r {} +
+/opt/venv/bin/python -m compileall -q "$1"
+mkdir -p "$(dirname "$2")"
+cat >"$2" <<END
+#!/opt/venv/bin/python
+from $3.__main__ import main
 
 raise SystemExit(main())
 END
-chmod 0755 "$1/bin/$3"
+chmod 0755 "$2"
