@@ -26,7 +26,6 @@ ENVIRONMENT = {
     "GOMP_SPINCOUNT": "0",
     "TOKENIZERS_PARALLELISM": "false",
     "HF_HUB_OFFLINE": "1",  # nothing leaves the network
-    "HF_HUB_DISABLE_PROGRESS_BARS": "1",  # transformers' bars for loading files would break into the run's own view
 }
 
 program = typer.Typer(help="Train a policy with GRPO on rewards from a Veredicto service.", no_args_is_help=True)
@@ -49,6 +48,7 @@ def run(
     from veredicto_trainer.loop import train  # torch is loaded only now, under ENVIRONMENT
     from veredicto_trainer.report import print_report, write_report
 
+    _quiet()
     with _client(settings) as client:
         outcome = train(settings, client, console, should_stop=stop.asked)
         if outcome.after is None:
@@ -72,6 +72,7 @@ def evaluate(
     from veredicto_trainer.checkpoints import write_json
     from veredicto_trainer.evaluate import examine_folder
 
+    _quiet()
     with _client(settings) as client:
         examination = examine_folder(settings, client, policy or settings.output / "policy")
     console = Console()
@@ -100,6 +101,13 @@ def main() -> None:
     except (TrainerError, ClientError) as error:
         typer.echo(f"veredicto-train: {error}", err=True)
         raise SystemExit(1) from error
+
+
+def _quiet() -> None:
+    """Turn off transformers' bars for loading files, which would break into the run's own view."""
+    from transformers.utils.logging import disable_progress_bar
+
+    disable_progress_bar()
 
 
 class _StopSignal:
