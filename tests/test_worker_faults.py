@@ -85,7 +85,9 @@ def test_with_a_key_made_every_route_but_health_asks_for_it(tmp_path: Path) -> N
     with serving(tmp_path / "data", "--workers", "1") as service:
         secret = Keys(service.data_dir).create("trainer")
         assert httpx.get(f"{service.url}/healthz").status_code == 200
+        assert "<title>Veredicto</title>" in httpx.get(f"{service.url}/").text
         assert httpx.get(f"{service.url}/packs").status_code == 401
+        assert httpx.post(f"{service.url}/score", json={"items": [sql("SELECT 1")]}).status_code == 401
         assert httpx.get(f"{service.url}/packs", headers={"Authorization": "Bearer wrong"}).status_code == 403
         good = httpx.get(f"{service.url}/packs", headers={"Authorization": f"Bearer {secret}"})
         assert good.status_code == 200

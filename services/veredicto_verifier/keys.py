@@ -1,4 +1,4 @@
-"""API keys: with at least one key made, every route but the health ones asks for `Authorization: Bearer`."""
+"""API keys: with one key made, every route but health and the empty dashboard page asks for `Authorization: Bearer`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from fastapi import Request, Response
 
 from veredicto_verifier import problems
 
-OPEN_PATHS = {"/healthz", "/readyz"}
+OPEN_PATHS = {"/", "/healthz", "/readyz"}
 Next = Callable[[Request], Awaitable[Response]]
 
 
