@@ -52,6 +52,12 @@ try:
 except OSError as error:
     print(error.strerror)
 """
+LIMITS = """
+import pathlib
+root = pathlib.Path("/sys/fs/cgroup")
+for first, second in (("memory.max", "memory/memory.limit_in_bytes"), ("pids.max", "pids/pids.max")):
+    print(next((path.read_text().strip() for path in (root / first, root / second) if path.exists()), "none"))
+"""
 SPEC = {
     "fixtures": [{"script": "CREATE TABLE t(a INT); INSERT INTO t VALUES (1), (2)"}],
     "gold": {"sql": "SELECT a FROM t"},
@@ -225,10 +231,8 @@ def check_confined(service: str) -> None:
     claim(
         facts["ReadonlyRootfs"] and facts["CapDrop"] == ["ALL"], f"{service}: read-only root, all capabilities dropped"
     )
-    claim(
-        facts["Memory"] > 0 and facts["PidsLimit"] > 0,
-        f"{service}: memory {facts['Memory']} B, pids {facts['PidsLimit']}",
-    )
+    memory, pids = inside(service, LIMITS).split()
+    claim((memory, pids) == (str(facts["Memory"]), str(facts["PidsLimit"])), f"{service}: {memory} B, {pids} processes")
     uid, effective, bounding, no_new, seccomp, *written = inside(service, CONFINED).split(maxsplit=5)
     claim(uid != "0" and int(effective, 16) == 0 == int(bounding, 16), f"{service}: uid {uid}, no capabilities")
     claim((no_new, seccomp) == ("1", "2"), f"{service}: no new privileges, seccomp filter on")
