@@ -52,6 +52,12 @@ try:
 except OSError as error:
     print(error.strerror)
 """
+LIMITS = """
+import pathlib
+root = pathlib.Path("/sys/fs/cgroup")
+for first, second in (("memory.max", "memory/memory.limit_in_bytes"), ("pids.max", "pids/pids.max")):
+    print(next((path.read_text().strip() for path in (root / first, root / second) if path.exists()), "none"))
+"""
 SPEC = {
     "fixtures": [{"script": "CREATE TABLE t(a INT); INSERT INTO t VALUES (1), (2)"}],
     "gold": {"sql": "SELECT a FROM t"},
