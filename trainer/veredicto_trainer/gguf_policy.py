@@ -54,8 +54,8 @@ def _read_model(gguf: Path) -> Any:
     here, the configuration and the tensors, into a model that was never quantised.
     """
     config = AutoConfig.from_pretrained(gguf.parent, gguf_file=gguf.name, local_files_only=True)
-    model = AutoModelForCausalLM.from_config(config, dtype=torch.float32)  # type: ignore[no-untyped-call]
-    found = load_gguf_checkpoint(str(gguf), return_tensors=True, model_to_load=model)  # type: ignore[no-untyped-call]
+    model = AutoModelForCausalLM.from_config(config, dtype=torch.float32)
+    found = load_gguf_checkpoint(str(gguf), return_tensors=True, model_to_load=model)
     missing, unexpected = model.load_state_dict(found["tensors"], strict=False)
     tied = set(model.all_tied_weights_keys) if config.tie_word_embeddings else set()
     if unexpected or set(missing) - tied:
