@@ -80,9 +80,11 @@ stop_engine() {
     local pid
     pid=$(cat "$DIR/pid")
     say "stopping dockerd $pid"
-    kill "$pid" 2>/dev/null || return 0
-    for _ in $(seq 30); do kill -0 "$pid" 2>/dev/null || return 0; sleep 1; done
-    say "dockerd $pid is still there after 30 s"
+    kill "$pid" 2>/dev/null || true
+    for _ in $(seq 60); do kill -0 "$pid" 2>/dev/null || break; sleep 1; done
+    ! kill -0 "$pid" 2>/dev/null || say "dockerd $pid is still there after 60 s"
+    # Its own mount, which it leaves behind; with it the folder could not be deleted.
+    umount "$DIR/exec/netns/default" 2>/dev/null || true
 }
 
 case ${1:-} in
