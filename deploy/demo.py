@@ -40,7 +40,10 @@ def main() -> int:
         status = _run("veredicto", "audit", "runs", "--data-dir", data_dir) or _run(
             "veredicto", "audit", "verify", "--data-dir", data_dir
         )
-    print(f"\nreport:        {options.output}/report.json")
+    if status == 0:
+        print(f"\nreport:        {options.output}/report.json")
+    else:
+        print(f"\nthe demo failed with status {status}; the service's log is {options.output}/service.log")
     print(f"look again:    {BIN}/veredicto serve --data-dir {data_dir}   then open http://127.0.0.1:8080/")
     print(f"ask the audit: {BIN}/veredicto audit --help")
     return status

@@ -30,6 +30,13 @@ def test_a_batch_is_answered_in_order_with_the_contract_s_fields(service: Runnin
     assert len({result.record for result in response.results}) == 3
 
 
+def nested_spec(depth: int) -> dict[str, Any]:
+    expected: Any = 1
+    for _ in range(depth):
+        expected = {"a": expected}
+    return {"verifier": "python", "spec": {"format": "calls", "entry": "f", "cases": [{"expected": expected}]}}
+
+
 BAD_ENVELOPES: list[tuple[str, bytes, int]] = [
     ("not JSON", b"{", 400),
     ("empty", b"", 400),
@@ -75,6 +82,8 @@ BAD_ITEMS: list[tuple[str, Any, str]] = [
      "task.malformed"),
     ("id a number", item("1", id=7), "task.malformed"),
     ("id too long", item("1", id="x" * 257), "task.malformed"),
+    ("policy version a text", item("1", policy_version="5"), "task.malformed"),
+    ("policy version a bool", item("1", policy_version=True), "task.malformed"),
     ("policy version negative", item("1", policy_version=-1), "task.malformed"),
     ("metadata nested", item("1", metadata={"a": {"b": 1}}), "task.malformed"),
     ("metadata large", item("1", metadata={str(n): n for n in range(33)}), "task.malformed"),
@@ -91,6 +100,8 @@ BAD_ITEMS: list[tuple[str, Any, str]] = [
     ("unknown spec field", item("1", {"verifier": "math", "spec": {"answer": "1", "gold": 2}}), "task.spec_invalid"),
     ("missing spec field", item("1", {"verifier": "math", "spec": {}}), "task.spec_invalid"),
     ("spec of wrong type", item("1", {"verifier": "math", "spec": {"answer": ["1"]}}), "task.spec_invalid"),
+    ("spec nested deep", item("1", nested_spec(400)), "task.spec_invalid"),
+    ("spec nested deeper", item("1", nested_spec(900)), "task.spec_invalid"),
     ("limits out of range", item("1", {"verifier": "math", "spec": {"answer": "1", "limits": {"cpu_s": -1}}}),
      "task.spec_invalid"),
     ("spec with a lone surrogate", item("1", {"verifier": "json", "spec": {"schema": {"const": "\ud800"}}}),
@@ -132,6 +143,35 @@ def test_a_completion_that_is_no_text_scores_zero(service: RunningService, compl
     assert (bad["outcome"], bad["reward"]) == ("scored", 0.0)
     assert [(check["name"], check["code"]) for check in bad["checks"]] == [("completion", code)]
     assert bad["record"]
+
+
+def test_an_infinite_float_in_metadata_is_that_item_s_fault(service: RunningService) -> None:
+    good = json.dumps(item("42"))
+    body = f'{{"items": [{good}, {good[:-1]}, "metadata": {{"a": 1e999}}}}, {good}]}}'
+    for accept in ("application/json", "application/x-ndjson"):
+        answer = httpx.post(f"{service.url}/score", content=body, headers={"Accept": accept})
+        results = [json.loads(line) for line in answer.text.splitlines()] if "ndjson" in accept else None
+        by_index = answer.json()["results"] if results is None else sorted(results, key=lambda one: one["index"])
+        assert [one["reward"] for one in by_index] == [1.0, None, 1.0]
+        assert by_index[1]["error"]["code"] == "task.malformed"
+
+
+@pytest.mark.parametrize("number", [2**53 - 1, 2**53, -(2**53), 2**53 + 1, 10**30])
+def test_integers_at_the_edge_of_exactness_are_judged_exactly(service: RunningService, number: int) -> None:
+    task = {"verifier": "json", "spec": {"expected": {"a": number}}}
+    right, wrong, text = service.score(
+        [item(json.dumps({"a": answer}), task) for answer in (number, number + 1, str(number))]
+    )
+    assert (right["reward"], wrong["reward"], text["reward"]) == (1.0, 0.0, 0.0)
+
+
+def test_a_big_integer_and_its_text_never_share_a_verdict(service: RunningService) -> None:
+    as_number, as_text = (
+        {"verifier": "json", "spec": {"expected": {"a": value}}} for value in (2**53 + 1, str(2**53 + 1))
+    )
+    answer = json.dumps({"a": 2**53 + 1})
+    assert [result["reward"] for result in service.score([item(answer, as_number), item(answer, as_text)])] == [1, 0]
+    assert [result["reward"] for result in service.score([item(answer, as_number), item(answer, as_text)])] == [1, 0]
 
 
 def test_only_assistant_turns_are_judged(service: RunningService) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import signal
 import threading
@@ -11,9 +12,14 @@ from typing import Any
 
 import httpx
 import psutil
+import pytest
 
 from tests.serving import RunningService, serving
+from veredicto_verifier.keys import Keys
 from veredicto_verifier.registry import VERIFIERS
+from veredicto_verifier.scheduler import Scheduler
+from veredicto_verifier.verdict import Verdict
+from veredicto_verifier.worker import probe_jobs
 
 SPIN = "SELECT sum(a.n * b.n * c.n) FROM t a, t b, t c, t d, t e"
 FIXTURE = {"script": "CREATE TABLE t AS SELECT range AS n FROM range(2000)"}
@@ -80,18 +86,58 @@ def test_a_full_queue_is_503_with_retry_after_and_nothing_is_started(tmp_path: P
 
 
 def test_with_a_key_made_every_route_but_health_asks_for_it(tmp_path: Path) -> None:
-    from veredicto_verifier.keys import Keys
-
     with serving(tmp_path / "data", "--workers", "1") as service:
-        secret = Keys(service.data_dir).create("trainer")
+        keys = Keys(service.data_dir)
+        secret = keys.create("trainer")
+        known = {"Authorization": f"Bearer {secret}"}
         assert httpx.get(f"{service.url}/healthz").status_code == 200
         assert "<title>Veredicto</title>" in httpx.get(f"{service.url}/").text
         assert httpx.get(f"{service.url}/packs").status_code == 401
         assert httpx.post(f"{service.url}/score", json={"items": [sql("SELECT 1")]}).status_code == 401
         assert httpx.get(f"{service.url}/packs", headers={"Authorization": "Bearer wrong"}).status_code == 403
-        good = httpx.get(f"{service.url}/packs", headers={"Authorization": f"Bearer {secret}"})
-        assert good.status_code == 200
+        assert httpx.get(f"{service.url}/packs", headers=known).status_code == 200
         assert secret not in (service.data_dir / "keys.json").read_text()
+        with pytest.raises(ValueError, match="exists"):
+            keys.create("trainer")
+        other = {"Authorization": f"Bearer {keys.create('other')}"}
+        body = {"items": [sql("SELECT count(*) FROM t")]}
+        records = [
+            httpx.post(
+                f"{service.url}/score", json=body, headers={**caller, "Idempotency-Key": "same"}, timeout=60
+            ).json()["results"][0]["record"]
+            for caller in (known, known, other)
+        ]
+        assert records[0] == records[1] != records[2]
+        assert keys.revoke("trainer")
+        assert keys.revoke("other")
+        assert httpx.get(f"{service.url}/packs", headers=known).status_code == 403, "no key left: closed, not open"
+        (service.data_dir / "keys.json").write_text("{")
+        assert httpx.get(f"{service.url}/packs", headers=known).status_code == 503
+
+
+def test_an_item_for_which_no_worker_can_be_started_is_our_failure() -> None:
+    async def run() -> tuple[Verdict, Verdict]:
+        scheduler = Scheduler(num_workers=1, max_queued=10)
+        await scheduler.start(["light"])
+        (job, _), _ = probe_jobs("format")
+        before = await scheduler.submit([job])[0]
+        lane = scheduler.lanes["light"]
+        lane.environment = {"PYTHONPATH": "/nowhere"}
+        killed = [lane.workers[0].pid, *[pid for pid in children() if pid != lane.workers[0].pid]]
+        for pid in killed:
+            os.kill(pid, signal.SIGKILL)
+        after = await scheduler.submit([job])[0]
+        await scheduler.stop()
+        return before, after
+
+    before, after = asyncio.run(run())
+    assert before.reward == 1.0
+    assert (after.outcome, after.reward, after.error_code) == ("infra_error", None, "infra.worker_lost")
+
+
+def children() -> list[int]:
+    lines = {child.pid: " ".join(child.cmdline()) for child in psutil.Process().children()}
+    return [pid for pid, line in lines.items() if "worker_loop light" in line]
 
 
 def test_one_worker_or_several_give_the_same_verdicts(service: RunningService, tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, StringConstraints
 
 Identifier = Annotated[str, StringConstraints(min_length=1, max_length=256)]
 Phase = Literal["train", "eval", "probe"]
@@ -84,13 +84,13 @@ class Item(Message):
     """Echoed in the result."""
     group: Identifier | None = None
     """The completions of one prompt share it; unique within run, phase and step."""
-    policy_version: Annotated[int, Field(ge=0)] | None = None
+    policy_version: Annotated[int, Field(ge=0, strict=True)] | None = None
     """Version of the weights that sampled the completion."""
     completion: str | tuple[ChatMessage, ...]
     """What the model wrote: text, or messages of which only assistant turns are judged."""
     prompt: str | tuple[ChatMessage, ...] | None = None
     """Kept by digest beside the ledger; never judged."""
-    metadata: dict[str, str | int | float | bool | None] | None = None
+    metadata: dict[str, str | bool | int | FiniteFloat | None] | None = None
     """A small flat dict (32 keys at most), kept by digest beside the ledger."""
     task: Task
 

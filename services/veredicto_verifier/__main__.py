@@ -67,7 +67,7 @@ def serve(
 
 @app.command()
 def score(
-    file: Annotated[Path, typer.Argument(help="Items, one JSON object a line; or one answer with --spec.")],
+    file: Annotated[Path, typer.Argument(exists=True, dir_okay=False, help="Items, one JSON a line; or an answer.")],
     spec: Annotated[Path | None, typer.Option(help='A task `{"verifier", "spec"}` for an answer file.')] = None,
     data_dir: Annotated[Path | None, typer.Option("--data-dir", help="Record the verdicts here.")] = None,
     packs: Annotated[list[Path] | None, typer.Option(help="A pack folder; may be repeated.")] = None,
@@ -96,7 +96,11 @@ def verifiers(as_json: AsJson = False) -> None:
 @keys_app.command("create")
 def create_key(name: str, data_dir: DataDir) -> None:
     """Make a key; its secret is printed once and kept nowhere."""
-    typer.echo(Keys(data_dir).create(name))
+    try:
+        typer.echo(Keys(data_dir).create(name))
+    except ValueError as error:
+        typer.echo(str(error), err=True)
+        raise typer.Exit(1) from error
 
 
 @keys_app.command("list")
@@ -112,6 +116,8 @@ def revoke_key(name: str, data_dir: DataDir) -> None:
     if not Keys(data_dir).revoke(name):
         typer.echo(f"no key is named {name}; `veredicto keys list` shows them", err=True)
         raise typer.Exit(1)
+    if not Keys(data_dir).all():
+        typer.echo(f"no key is left, so every request is refused; delete {data_dir}/keys.json to open the service")
 
 
 def main() -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import secrets
 import time
 from collections.abc import AsyncIterator, Sequence
@@ -91,19 +92,20 @@ async def _score(service: Service, request: Request, request_id: str) -> Respons
     streamed = NDJSON in request.headers.get("accept", "")
     key = request.headers.get("idempotency-key")
     if key is not None:
+        caller = hashlib.sha256(request.headers.get("authorization", "").encode()).hexdigest()
         answer, _ = await service.idempotency.answer(
-            key, digest(body), partial(_whole_answer, service, envelope, request_id)
+            f"{caller} {key}", digest(body), partial(_whole_answer, service, envelope, request_id)
         )
         return _whole(answer, streamed=streamed)
     if streamed:
-        futures = service.scorer.submit(_items(service, envelope))
+        futures = await service.scorer.submit(_items(service, envelope))
         return StreamingResponse(_stream(service, envelope, request_id, futures), media_type=NDJSON)
     return _whole(await _whole_answer(service, envelope, request_id), streamed=False)
 
 
 async def _whole_answer(service: Service, envelope: Envelope, request_id: str) -> bytes:
     """Validate each item, schedule, record, and only then have something to answer with."""
-    scored = await asyncio.gather(*service.scorer.submit(_items(service, envelope)))
+    scored = await asyncio.gather(*await service.scorer.submit(_items(service, envelope)))
     records = await _record(service, scored, envelope, request_id)
     results = [answers.result(one, record, service.stamps) for one, record in zip(scored, records, strict=True)]
     return orjson.dumps({"request_id": request_id, "results": results})
@@ -116,10 +118,11 @@ def _items(service: Service, envelope: Envelope) -> list[ParsedItem]:
 
 async def _record(service: Service, scored: Sequence[Scored], envelope: Envelope, request_id: str) -> list[str]:
     """Make the verdicts durable; raises LedgerUnavailable, and then nothing is answered."""
+    with service.metrics.record_seconds.time():
+        records = await service.ledger.append([answers.entry(one, envelope.header, request_id) for one in scored])
     for one in scored:
         service.metrics.count(one.task.verifier if one.task else "none", one.verdict)
-    with service.metrics.record_seconds.time():
-        return await service.ledger.append([answers.entry(one, envelope.header, request_id) for one in scored])
+    return records
 
 
 async def _stream(

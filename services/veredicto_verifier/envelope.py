@@ -147,6 +147,8 @@ def parse_item(raw: object, *, max_completion_bytes: int) -> ParsedItem:
             completion_text=text,
             fault=_malformed(_where(error)),
         )
+    except RecursionError:
+        return ParsedItem(id=_clean(raw.get("id")), fault=_malformed("the item nests too deep"))
     if not isinstance(item.completion, str):
         refusal = refuse(item.completion, max_completion_bytes)
     fault = _task_fault(item)

@@ -10,10 +10,9 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-import typer
-
 from veredicto_verifier import answers
 from veredicto_verifier.envelope import Header, ParsedItem, parse_item
+from veredicto_verifier.errors import TaskFault
 from veredicto_verifier.ledger.writer import LedgerWriter
 from veredicto_verifier.service import VERSION, load_shelf, scoring, stamp_verifiers
 from veredicto_verifier.settings import Settings
@@ -36,7 +35,7 @@ async def score_file(
         await scheduler.start(scorer.lanes(items))
         scored = []
         for start in range(0, len(items), settings.max_items):
-            scored += await asyncio.gather(*scorer.submit(items[start : start + settings.max_items]))
+            scored += await asyncio.gather(*await scorer.submit(items[start : start + settings.max_items]))
         records: Sequence[str | None] = [None] * len(scored)
         if data_dir is not None:
             ledger = LedgerWriter(data_dir, verifiers=stamps, service_version=VERSION)
@@ -46,17 +45,18 @@ async def score_file(
     return [answers.result(one, record, stamps) for one, record in zip(scored, records, strict=True)]
 
 
-def _items(file: Path, spec: Path | None, max_completion_bytes: int) -> list[ParsedItem]:
+def _items(file: Path, spec: Path | None, limit: int) -> list[ParsedItem]:
     text = file.read_text(encoding="utf-8", errors="surrogateescape")
     if spec is not None:
-        raw: list[object] = [{"id": file.name[:256], "completion": text, "task": json.loads(spec.read_text("utf-8"))}]
-    else:
-        raw = [_line(file, number, line) for number, line in enumerate(text.splitlines(), 1) if line.strip()]
-    return [parse_item(one, max_completion_bytes=max_completion_bytes) for one in raw]
+        task = json.loads(spec.read_text("utf-8"))
+        return [parse_item({"id": file.name[:256], "completion": text, "task": task}, max_completion_bytes=limit)]
+    lines = enumerate(text.split("\n"), 1)  # not splitlines: U+2028 may stand in a JSON string
+    return [_item(number, line, limit) for number, line in lines if line.strip()]
 
 
-def _line(file: Path, number: int, line: str) -> object:
+def _item(number: int, line: str, limit: int) -> ParsedItem:
     try:
-        return json.loads(line)
-    except ValueError as error:
-        raise typer.BadParameter(f"{file}:{number} is not JSON: {error}; give one item a line") from error
+        raw = json.loads(line)
+    except (ValueError, RecursionError) as error:
+        return ParsedItem(fault=TaskFault("task.malformed", f"line {number} is not JSON: {str(error)[:200]}"))
+    return parse_item(raw, max_completion_bytes=limit)

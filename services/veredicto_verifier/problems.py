@@ -13,6 +13,7 @@ from starlette.exceptions import HTTPException
 from veredicto_verifier.errors import ServiceError
 
 PROBLEM = "application/problem+json"
+log = structlog.get_logger(__name__)
 
 
 def document(error: ServiceError, request_id: str | None) -> dict[str, Any]:
@@ -25,6 +26,7 @@ def install(app: FastAPI) -> None:
     app.add_exception_handler(ServiceError, _on_service_error)
     app.add_exception_handler(HTTPException, _on_http)
     app.add_exception_handler(RequestValidationError, _on_validation)
+    app.add_exception_handler(Exception, _on_bug)
 
 
 def response(status: int, title: str, detail: str, headers: dict[str, str] | None = None) -> Response:
@@ -48,6 +50,11 @@ def _on_validation(_request: Request, error: Exception) -> Response:
     first = error.errors()[0]
     where = ".".join(str(part) for part in first["loc"])
     return response(422, "Invalid request", f"{where}: {first['msg']}")
+
+
+def _on_bug(_request: Request, error: Exception) -> Response:
+    log.error("unexpected error", error=repr(error))
+    return response(500, "Internal error", "this is our fault; the operator finds the cause in the log")
 
 
 def _body(status: int, title: str, detail: str, request_id: str | None) -> dict[str, Any]:

@@ -14,11 +14,17 @@ import structlog
 from veredicto_verifier.attribution import OomCounter, confirm, decided
 from veredicto_verifier.errors import Overloaded
 from veredicto_verifier.lanes import LANES
-from veredicto_verifier.verdict import Verdict
+from veredicto_verifier.verdict import Verdict, infra_error
 from veredicto_verifier.verifier import Lane
 from veredicto_verifier.worker import Died, Job, Worker
 
 log = structlog.get_logger(__name__)
+
+START_TRIES = 5
+"""Workers that may fail to start in a row before an item is given up as our failure."""
+NO_WORKER = infra_error(
+    "infra.worker_lost", "no worker could be started for this item; see the log, then send it again"
+)
 
 
 @dataclass(slots=True)
@@ -107,7 +113,7 @@ class _Lane:
         self.counts = LaneCounts()
         self.queue: asyncio.Queue[_Ticket] = asyncio.Queue()
         self.workers: dict[int, Worker] = {}
-        self._environment = environment
+        self.environment = environment
         self._spare: asyncio.Task[Worker] | None = None
         self._runners: list[asyncio.Task[None]] = []
         self._alone = asyncio.Semaphore(num_workers)
@@ -137,31 +143,43 @@ class _Lane:
                 self.queue.task_done()
                 continue
             ticket.queue_ms = round((time.perf_counter() - ticket.submitted) * 1e3, 3)
-            busy = asyncio.ensure_future(self._serve(slot, ticket))
-            try:
-                await asyncio.shield(busy)
-            except asyncio.CancelledError:
-                await busy
-                raise
+            serving = asyncio.create_task(self._serve(slot, ticket))
+            await asyncio.wait({serving})
+            if error := serving.exception():
+                log.error("an item could not be served", lane=self.name, error=repr(error))
 
     async def _serve(self, slot: int, ticket: _Ticket) -> None:
-        reply = await self.workers[slot].score(ticket.job)
-        if isinstance(reply, Died):
-            self.counts.restarted(reply.cause)
-            log.warning("worker died", lane=self.name, signal=reply.signal, killed_for=reply.ours, stderr=reply.stderr)
-            self.workers[slot] = await self._fresh()
-        if (verdict := decided(reply)) is not None:
-            self._settle(ticket, verdict)
-            return
-        task = asyncio.create_task(self._confirm(ticket))
-        self._confirming.add(task)
-        task.add_done_callback(self._confirming.discard)
+        """Judge one item on the slot's worker, which is replaced first if the last item took it down."""
+        served = False
+        try:
+            worker = self.workers.pop(slot, None) or await self._fresh()
+            reply = await worker.score(ticket.job)
+            if isinstance(reply, Died):
+                self.counts.restarted(reply.cause)
+                log.warning("worker died", lane=self.name, signal=reply.signal, killed_for=reply.ours, err=reply.stderr)
+            else:
+                self.workers[slot] = worker
+            if (verdict := decided(reply)) is not None:
+                self._settle(ticket, verdict)
+            else:
+                task = asyncio.create_task(self._confirm(ticket))
+                self._confirming.add(task)
+                task.add_done_callback(self._confirming.discard)
+            served = True
+        finally:
+            if not served:
+                self._settle(ticket, NO_WORKER)
 
     async def _confirm(self, ticket: _Ticket) -> None:
         """Run the item again, alone on fresh workers that have just passed a control probe."""
-        async with self._alone:
-            verdict = await confirm(ticket.job, self._fresh, self._oom)
-        self._settle(ticket, verdict)
+        verdict = NO_WORKER
+        try:
+            async with self._alone:
+                verdict = await confirm(ticket.job, self._fresh, self._oom)
+        except OSError as error:
+            log.warning("no fresh worker to confirm on", lane=self.name, error=str(error))
+        finally:
+            self._settle(ticket, verdict)
 
     def _settle(self, ticket: _Ticket, verdict: Verdict) -> None:
         self.queue.task_done()
@@ -169,8 +187,12 @@ class _Lane:
             ticket.done.set_result(replace(verdict, queue_ms=ticket.queue_ms))
 
     async def _fresh(self) -> Worker:
-        """A warm worker that has judged nothing yet; another spare is started in its place."""
-        while True:
+        """A warm worker that has judged nothing yet; another spare is started in its place.
+
+        Raises:
+            OSError: none could be started.
+        """
+        for _ in range(START_TRIES):
             spare, self._spare = self._spare, None
             try:
                 worker = await (spare if spare is not None else self._new())
@@ -181,6 +203,7 @@ class _Lane:
             if self._spare is None:
                 self._spare = asyncio.create_task(self._new())
             return worker
+        raise OSError(f"no worker of lane {self.name} could be started in {START_TRIES} tries")
 
     async def _new(self) -> Worker:
-        return await Worker.start(self.name, self._environment)
+        return await Worker.start(self.name, self.environment)

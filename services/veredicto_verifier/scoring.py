@@ -22,6 +22,9 @@ from veredicto_verifier.verdict import Verdict, invalid_task
 from veredicto_verifier.verifier import Check, Completion, Fixture, Lane, Spec
 from veredicto_verifier.worker import Job
 
+PLANS_AT_ONCE = 64
+"""Items planned before the event loop gets a turn."""
+
 
 @dataclass(frozen=True, slots=True)
 class ResolvedTask:
@@ -80,13 +83,17 @@ class Scorer:
         self._cache = VerdictCache(cache_size)
         self._by_ref: dict[str, ResolvedTask] = {}
 
-    def submit(self, items: Sequence[ParsedItem]) -> list[asyncio.Future[Scored]]:
+    async def submit(self, items: Sequence[ParsedItem]) -> list[asyncio.Future[Scored]]:
         """Start judging; one future per item, in order.
 
         Raises:
             Overloaded: the queue cannot take the batch; nothing was started.
         """
-        plans = [self._plan(item) for item in items]
+        plans = []
+        for item in items:
+            plans.append(self._plan(item))
+            if len(plans) % PLANS_AT_ONCE == 0:
+                await asyncio.sleep(0)  # other requests, and the health routes, get their turn
         futures = iter(self._scheduler.submit([plan.job for plan in plans if plan.job is not None]))
         return [_resolved(plan, next(futures) if plan.job else None, self._cache) for plan in plans]
 

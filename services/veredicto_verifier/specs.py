@@ -15,8 +15,10 @@ from veredicto_verifier.verifier import Spec, Verifier
 
 MAX_DEPTH = 4
 """How deep `all` may nest."""
+MAX_NESTING = 128
+"""How deep a spec's values may nest; deeper ones would end recursive code somewhere on their way."""
 
-_EXACT = 2**53
+_EXACT = 2**53 - 1
 
 
 def parse_spec(name: str, raw: object, verifiers: Mapping[str, Verifier[Any, Any]], *, depth: int = 0) -> Spec:
@@ -31,6 +33,8 @@ def parse_spec(name: str, raw: object, verifiers: Mapping[str, Verifier[Any, Any
         raise TaskFault("task.unknown_verifier", f"no verifier is named {name[:60]!r}; known: {known}")
     if depth > MAX_DEPTH:
         raise TaskFault("task.spec_invalid", f"$: `all` nests deeper than {MAX_DEPTH}; flatten the criteria")
+    if depth == 0 and nests_deeper(raw, MAX_NESTING):
+        raise TaskFault("task.spec_invalid", f"$: the spec nests deeper than {MAX_NESTING}; flatten it")
     try:
         spec: Spec = verifier.spec.model_validate(raw)
     except ValidationError as error:
@@ -45,6 +49,22 @@ def parse_spec(name: str, raw: object, verifiers: Mapping[str, Verifier[Any, Any
     return verifier.with_children(spec, children) if children else spec
 
 
+def nests_deeper(value: object, levels: int) -> bool:
+    """Whether JSON-like data nests deeper than `levels`, found without recursion."""
+    layer: list[object] = [value]
+    for _ in range(levels + 1):
+        layer = [
+            inner
+            for one in layer
+            if isinstance(one, dict | list | tuple)
+            for inner in (one.values() if isinstance(one, dict) else one)
+            if isinstance(inner, dict | list | tuple)
+        ]
+        if not layer:
+            return False
+    return True
+
+
 def canonical_task(name: str, spec: Spec, fixtures: Mapping[str, str]) -> bytes:
     """The canonical JSON (RFC 8785) whose SHA-256 is the task digest.
 
@@ -54,15 +74,19 @@ def canonical_task(name: str, spec: Spec, fixtures: Mapping[str, str]) -> bytes:
     Raises:
         TaskFault: the spec holds what JSON cannot (lone surrogates, infinities).
     """
+    try:
+        return _canonical_task(name, spec, fixtures)
+    except (rfc8785.CanonicalizationError, UnicodeEncodeError) as error:
+        raise TaskFault("task.spec_invalid", f"$: the spec is not valid JSON text: {str(error)[:200]}") from error
+
+
+def _canonical_task(name: str, spec: Spec, fixtures: Mapping[str, str]) -> bytes:
     body = {
         "verifier": name,
         "spec": _canonical(spec.model_dump(mode="python", exclude_defaults=True, by_alias=True)),
         "fixtures": dict(fixtures),
     }
-    try:
-        return rfc8785.dumps(body)
-    except (rfc8785.CanonicalizationError, UnicodeEncodeError) as error:
-        raise TaskFault("task.spec_invalid", f"$: the spec is not valid JSON text: {str(error)[:200]}") from error
+    return rfc8785.dumps(body)
 
 
 def task_digest(canonical: bytes) -> str:

@@ -27,7 +27,7 @@ _FRAME_BYTES = 101
 """Bytes of a line around its fields: position (below 10^8), time, previous digest, checksum, newline."""
 _NOTES_BYTES = 55
 _EXACT_DIGITS = 10**15
-_EXACT_INTEGER = 2**53
+_EXACT_INTEGER = 2**53 - 1
 _MOVABLE = ("item", "request", "category", "policy", "flags", "ms", "group")
 """Fields that move into the notes when a line is too long, in this order."""
 

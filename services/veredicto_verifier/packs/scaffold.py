@@ -89,7 +89,7 @@ def read_questions(path: Path) -> list[Question]:
     try:
         text = path.read_text(encoding="utf-8-sig")
         if path.suffix == ".jsonl":
-            rows: list[Any] = [json.loads(line) for line in text.splitlines() if line.strip()]
+            rows: list[Any] = [json.loads(line) for line in text.split("\n") if line.strip()]
         else:
             rows = list(csv.DictReader(text.splitlines(keepends=True), strict=True))
     except OSError as error:

@@ -108,13 +108,20 @@ def _content_fault(task: FormatTask, text: str) -> tuple[str, str] | None:
     return None
 
 
+_BLANK_LETTERS: Final = frozenset("\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0")
+"""Hangul fillers, Khmer inherent vowels and the empty Braille pattern: drawn as nothing."""
+
+
 def _visible(content: str, enough: int) -> int:
-    """How many characters can be seen (blanks, controls and zero-width ones cannot), counted up to `enough`."""
+    """How many characters can be seen, counted up to `enough`: letters, digits, punctuation, symbols.
+
+    Blanks, controls, zero-width characters, bare combining marks and the letters that Unicode draws blank cannot.
+    """
     seen = 0
     for char in content:
         if seen >= enough:
             break
-        seen += unicodedata.category(char)[0] not in "ZC"
+        seen += unicodedata.category(char)[0] in "LNPS" and char not in _BLANK_LETTERS
     return seen
 
 
