@@ -13,6 +13,7 @@ from veredicto_verifier.verifiers import (
     python_code,
     response_format,
     sql,
+    tool_calls,
 )
 
 VERIFIERS: dict[str, Verifier[Any, Any]] = {
@@ -23,4 +24,5 @@ VERIFIERS: dict[str, Verifier[Any, Any]] = {
     "math": math_answer.VERIFIER,
     "python": python_code.VERIFIER,
     "sql": sql.VERIFIER,
+    "tools": tool_calls.VERIFIER,
 }
