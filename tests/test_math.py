@@ -19,7 +19,8 @@ from veredicto_verifier.verifier import Answer, Completion, Context
 from veredicto_verifier.verifiers.math_answer import steps
 from veredicto_verifier.verifiers.math_answer.evaluation import same
 from veredicto_verifier.verifiers.math_answer.shapes import read
-from veredicto_verifier.verifiers.math_answer.syntax import MAX_NODES, Node, TooComplex, Unread, parse, size, tokens
+from veredicto_verifier.verifiers.math_answer.syntax import MAX_NODES, Node, parse, size
+from veredicto_verifier.verifiers.math_answer.tokens import TooComplex, Unread, tokens
 
 PIECES = st.sampled_from(
     (

@@ -13,7 +13,8 @@ from typing import Any, Final, Literal
 
 import mpmath
 
-from veredicto_verifier.verifiers.math_answer.syntax import Node, TooComplex, symbols_of
+from veredicto_verifier.verifiers.math_answer.syntax import Node, symbols_of
+from veredicto_verifier.verifiers.math_answer.tokens import TooComplex
 
 Domain = Literal["real", "positive", "nonnegative", "integer", "natural"]
 Point = Mapping[str, Any]

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 from veredicto_verifier.numerals import plain_characters, unwrapped
-from veredicto_verifier.verifiers.math_answer.syntax import Node, TooComplex, Unread, parse, tokens
+from veredicto_verifier.verifiers.math_answer.syntax import Node, parse
+from veredicto_verifier.verifiers.math_answer.tokens import TooComplex, Unread, tokens
 
 Kind = Literal["number", "expression", "relation", "set", "tuple", "interval", "choice"]
 

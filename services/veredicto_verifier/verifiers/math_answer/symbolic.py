@@ -13,7 +13,8 @@ from veredicto_verifier.verifiers.math_answer.numeric import failed
 from veredicto_verifier.verifiers.math_answer.shapes import Kind, Shape, read
 from veredicto_verifier.verifiers.math_answer.simplified import breaks
 from veredicto_verifier.verifiers.math_answer.spec import MathSpec
-from veredicto_verifier.verifiers.math_answer.syntax import TooComplex, Unread, symbols_of
+from veredicto_verifier.verifiers.math_answer.syntax import symbols_of
+from veredicto_verifier.verifiers.math_answer.tokens import TooComplex, Unread
 
 
 @dataclass(frozen=True, slots=True)
