@@ -13,6 +13,7 @@ import pytest
 from veredicto_verifier.judging import judge
 from veredicto_verifier.packs.checking import check_pack
 from veredicto_verifier.packs.generators import bank_tools, kyc_json, word_math
+from veredicto_verifier.packs.lints import lint_task
 from veredicto_verifier.packs.loading import comparable, load_pack
 from veredicto_verifier.registry import VERIFIERS
 from veredicto_verifier.specs import parse_spec
@@ -125,3 +126,27 @@ def test_a_long_story_asks_for_its_gold() -> None:
             assert LONG[name](*numbers) == pytest.approx(float(task["spec"]["answer"])), task["prompt"]
             seen.add(name)
     assert seen == set(LONG)
+
+
+@pytest.mark.parametrize(
+    ("name", "weak", "code", "sound"),
+    [
+        ("json", {"schema": {"type": "object"}}, "lint.trivial", {"schema": {"type": "object", "required": ["a"]}}),
+        ("static", {"language": "python"}, "lint.no_requirement", {"language": "python", "require": ["def:f"]}),
+        (
+            "tools",
+            {"tools": [{"name": "f"}], "expected": []},
+            "lint.any_words",
+            {"tools": [{"name": "f"}], "expected": [], "refusal_words": ["limit"]},
+        ),
+    ],
+)
+def test_a_task_that_one_constant_passes_is_pointed_out(
+    name: str, weak: dict[str, Any], code: str, sound: dict[str, Any]
+) -> None:
+    def found(raw: dict[str, Any]) -> list[str]:
+        spec = parse_spec(name, raw, VERIFIERS)
+        return [finding[1] for finding in lint_task(name, spec, VERIFIERS[name].prepare(spec, Context()))]
+
+    assert found(weak) == [code]
+    assert found(sound) == []
