@@ -20,6 +20,7 @@ from veredicto_verifier.packs.exporting import export_folder, score_items
 from veredicto_verifier.packs.loading import PACK_NAME, SPLIT_NAME, TASK_ID, load_pack
 from veredicto_verifier.packs.pack import Pack
 from veredicto_verifier.packs.shelf import REF, Shelf
+from veredicto_verifier.verifiers import all_criteria
 
 
 def loaded(folder: Path, **files: str | bytes) -> Pack:
@@ -341,3 +342,15 @@ def test_exported_items_are_pinned_and_without_gold(tmp_path: Path) -> None:
 def test_messages_name_no_spec_value(tmp_path: Path) -> None:
     pack = loaded(tmp_path / "p", tasks__train_jsonl=task("1", spec={"answer": "g0ld", "unknown": "s3cret"}))
     assert re.search("g0ld|s3cret", pack.refused[0].message) is None
+
+
+def test_a_fixture_of_a_criterion_is_looked_for_when_the_pack_loads(tmp_path: Path) -> None:
+    def nested(fixture: str) -> str:
+        criteria = [{"name": "one", "verifier": "equal", "spec": {"answer": "1", "fixtures": [fixture]}}]
+        return task(fixture[-1], verifier="all", spec={"criteria": criteria})
+
+    lines = "\n".join([nested("small/a"), nested("small/b")])
+    folder = write_pack(tmp_path / "p", {"tasks/train.jsonl": lines, "fixtures/a.csv": "1"})
+    pack = load_pack(folder, {**VERIFIERS, "all": all_criteria.VERIFIER})
+    assert list(pack.tasks["train"]) == ["a"]
+    assert [(refusal.id, refusal.code) for refusal in pack.refused] == [("b", "task.unknown_fixture")]

@@ -22,6 +22,7 @@ from veredicto_verifier.packs.cli import pack_app
 from veredicto_verifier.registry import VERIFIERS
 from veredicto_verifier.service import stamp_verifiers
 from veredicto_verifier.settings import Settings
+from veredicto_verifier.third_party import admit
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, help="Verdicts for RL with verifiable rewards.")
 keys_app = typer.Typer(no_args_is_help=True, help="API keys; without any, the service is open.")
@@ -122,6 +123,7 @@ def revoke_key(name: str, data_dir: DataDir) -> None:
 
 def main() -> Any:
     """Entry point of the console script."""
+    admit(VERIFIERS)
     return app()
 
 

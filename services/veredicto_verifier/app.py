@@ -21,9 +21,11 @@ from veredicto_verifier.envelope import Envelope, ParsedItem, decompress, parse_
 from veredicto_verifier.errors import RequestTooLarge, ServiceError
 from veredicto_verifier.keys import require_key
 from veredicto_verifier.ledger.digests import digest
+from veredicto_verifier.registry import VERIFIERS
 from veredicto_verifier.scoring import Scored
 from veredicto_verifier.service import VERSION, Service, running
 from veredicto_verifier.settings import Settings
+from veredicto_verifier.third_party import admit
 
 NDJSON = "application/x-ndjson"
 log = structlog.get_logger(__name__)
@@ -35,6 +37,7 @@ def create_app(settings: Settings) -> FastAPI:
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+        admit(VERIFIERS)
         async with running(settings) as service:
             app.state.service = service
             yield

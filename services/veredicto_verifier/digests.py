@@ -5,9 +5,11 @@ from __future__ import annotations
 import hashlib
 import importlib.metadata
 import importlib.resources
+import importlib.util
 import sys
 from collections.abc import Iterator, Mapping
 from importlib.resources.abc import Traversable
+from pathlib import Path
 from typing import Any
 
 from veredicto_verifier.extraction import MODULES
@@ -57,18 +59,36 @@ def _children(verifier: Verifier[Any, Any], verifiers: Mapping[str, Verifier[Any
 
 
 def _home(verifier: Verifier[Any, Any]) -> str:
-    """`veredicto_verifier.verifiers.sql` for a verifier whose functions live anywhere under it."""
-    return ".".join(verifier.prepare.__module__.split(".")[:3])
+    """`veredicto_verifier.verifiers.sql` for a verifier whose functions live anywhere under it.
+
+    Of another package it is the whole top-level package.
+    """
+    parts = verifier.prepare.__module__.split(".")
+    return ".".join(parts[:3] if parts[0] == PACKAGE else parts[:1])
 
 
 def _files(module: str) -> Iterator[tuple[str, bytes]]:
     package, _, name = module.rpartition(".")
+    if not package:
+        yield from _top_level(module)
+        return
     folder = importlib.resources.files(package)
     single = folder / f"{name}.py"
     if single.is_file():
         yield module, single.read_bytes()
     else:
         yield from _walk(folder / name, module)
+
+
+def _top_level(module: str) -> Iterator[tuple[str, bytes]]:
+    """The sources of another distribution's package, or of its one module."""
+    spec = importlib.util.find_spec(module)
+    assert spec is not None
+    assert spec.origin is not None
+    if spec.submodule_search_locations is None:
+        yield module, Path(spec.origin).read_bytes()
+    else:
+        yield from _walk(importlib.resources.files(module), module)
 
 
 def _walk(folder: Traversable, name: str) -> Iterator[tuple[str, bytes]]:

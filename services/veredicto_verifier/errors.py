@@ -13,6 +13,7 @@
     ├── ExtractionFault              the completion holds no answer: `scored`, reward 0
     ├── PackFault                    a pack folder cannot be loaded
     ├── LedgerFault                  the ledger on disk does not verify
+    ├── PluginFault                  an installed package offers a verifier that cannot join
     └── InfraFault                   our failure: outcome `infra_error`
     LimitExceeded (a BaseException)  time or memory ran out while an item was judged
 
@@ -142,6 +143,10 @@ class PackFault(VeredictoError):
 
 class LedgerFault(VeredictoError):
     """The ledger on disk does not verify; the message names segment, line, expected and found."""
+
+
+class PluginFault(VeredictoError):
+    """An installed package offers a verifier that cannot join; the message names the entry point."""
 
 
 class InfraFault(VeredictoError):

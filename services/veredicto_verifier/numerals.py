@@ -82,9 +82,9 @@ def parse(text: str, *, mark: DecimalMark = ".", units: Collection[str] | None =
         return Numeral(Fraction(int(text)))
     if len(text) > MAX_CHARS:
         return None
-    number = _unwrapped(_without_units(_unwrapped(_plain(text)), units))
+    number = unwrapped(_without_units(unwrapped(_plain(text)), units))
     number, percent = _without_percent(number)
-    sign, number = _signed(_unwrapped(number))
+    sign, number = _signed(unwrapped(number))
     number, currency = _without_currency(number)
     if sign is None and currency is not None:
         sign, number = _signed(number)
@@ -103,7 +103,7 @@ def same_currency(one: str | None, other: str | None) -> bool:
 
 def _plain(text: str) -> str:
     """The text with its LaTeX spacing gone and in plain characters (NFKC, where that keeps the value)."""
-    plain = text if text.isascii() else _compatible(text)
+    plain = text if text.isascii() else plain_characters(text)
     if "\\" in plain:
         plain = plain.replace("{,}", ",").replace("\\!", "").replace("\\%", "%").replace("\\$", "$")
         plain = _TEXT_COMMAND.sub(r" \1 ", plain)
@@ -111,7 +111,7 @@ def _plain(text: str) -> str:
     return _SPACING.sub(" ", plain.replace("{,}", ",")).strip()
 
 
-def _compatible(text: str) -> str:
+def plain_characters(text: str) -> str:
     """NFKC, but `5²` becomes `5^2` and not 52, and `1½` becomes `1 1/2` and not `11/2`."""
     parts: list[str] = []
     previous = ""
@@ -128,7 +128,7 @@ def _compatible(text: str) -> str:
     return "".join(parts).translate(_DASHES)
 
 
-def _unwrapped(text: str) -> str:
+def unwrapped(text: str) -> str:
     """The text without the markup that encloses all of it, and without the sentence's full stop."""
     while True:
         inner = text

@@ -13,6 +13,8 @@ from veredicto_verifier.verifiers import (
     python_code,
     response_format,
     sql,
+    static_code,
+    tool_calls,
 )
 
 VERIFIERS: dict[str, Verifier[Any, Any]] = {
@@ -23,4 +25,6 @@ VERIFIERS: dict[str, Verifier[Any, Any]] = {
     "math": math_answer.VERIFIER,
     "python": python_code.VERIFIER,
     "sql": sql.VERIFIER,
+    "static": static_code.VERIFIER,
+    "tools": tool_calls.VERIFIER,
 }

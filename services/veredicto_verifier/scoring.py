@@ -17,7 +17,7 @@ from veredicto_verifier.lanes import WEIGHT
 from veredicto_verifier.packs.shelf import Shelf
 from veredicto_verifier.registry import VERIFIERS
 from veredicto_verifier.scheduler import Scheduler
-from veredicto_verifier.specs import canonical_task, parse_spec, task_digest
+from veredicto_verifier.specs import canonical_task, fixture_names, parse_spec, task_digest
 from veredicto_verifier.verdict import Verdict, invalid_task
 from veredicto_verifier.verifier import Check, Completion, Fixture, Lane, Spec
 from veredicto_verifier.worker import Job
@@ -155,7 +155,7 @@ class Scorer:
         """
         spec = parse_spec(name, raw, VERIFIERS)
         if fixtures is None:
-            fixtures = self._shelf.fixtures(_fixture_names(name, spec))
+            fixtures = self._shelf.fixtures(fixture_names(name, spec, VERIFIERS))
         canonical = canonical_task(name, spec, {key: fixture.digest for key, fixture in fixtures.items()})
         lane, wall_s = _needs(name, spec)
         digest = task_digest(canonical)
@@ -205,14 +205,6 @@ def _job(task: ResolvedTask, completion: Completion) -> Job:
         calls=completion.calls,
         fixtures=task.fixtures,
     )
-
-
-def _fixture_names(name: str, spec: Spec) -> list[str]:
-    verifier = VERIFIERS[name]
-    names = list(verifier.fixtures(spec))
-    for child, child_raw in verifier.children(spec):
-        names.extend(_fixture_names(child, parse_spec(child, child_raw, VERIFIERS)))
-    return names
 
 
 def _needs(name: str, spec: Spec) -> tuple[Lane, float]:

@@ -65,6 +65,15 @@ def nests_deeper(value: object, levels: int) -> bool:
     return True
 
 
+def fixture_names(name: str, spec: Spec, verifiers: Mapping[str, Verifier[Any, Any]]) -> list[str]:
+    """The pack fixtures that a typed spec refers to, those of its criteria (for `all`) included."""
+    verifier = verifiers[name]
+    names = list(verifier.fixtures(spec))
+    for child, child_raw in verifier.children(spec):
+        names.extend(fixture_names(child, parse_spec(child, child_raw, verifiers), verifiers))
+    return names
+
+
 def canonical_task(name: str, spec: Spec, fixtures: Mapping[str, str]) -> bytes:
     """The canonical JSON (RFC 8785) whose SHA-256 is the task digest.
 

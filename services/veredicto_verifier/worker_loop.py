@@ -33,6 +33,7 @@ from veredicto_verifier.judging import judge
 from veredicto_verifier.lanes import LANES
 from veredicto_verifier.registry import VERIFIERS
 from veredicto_verifier.specs import parse_spec
+from veredicto_verifier.third_party import admit
 from veredicto_verifier.verifier import Completion, Context, Fixture, Flag, Limits, Spec, ToolCall, Verifier, reward
 
 PREPARE_SECONDS = 30.0
@@ -76,6 +77,7 @@ def main() -> None:
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     signal.signal(signal.SIGPROF, _on_cpu)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C ends the service, which ends us
+    admit(VERIFIERS)
     tasks = TaskCache(rules.tasks_kept)
     gc.collect()
     gc.freeze()

@@ -16,9 +16,12 @@ from veredicto_verifier.errors import PackFault
 GENERATORS = "veredicto_verifier.packs.generators"
 
 BUILTIN: dict[str, str] = {
+    "bank-tools": "bank_tools",
     "cfdi-mini": "cfdi_mini",
     "demo-sql": "demo_sql",
+    "kyc-json": "kyc_json",
     "python-mini": "python_mini",
+    "word-math": "word_math",
     "word-math-mini": "word_math_mini",
 }
 """Pack name -> module under `packs/generators/` with a pure `build() -> dict[relative path, content]`."""

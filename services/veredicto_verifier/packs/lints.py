@@ -12,7 +12,8 @@ from typing import Any, Literal
 
 from veredicto_verifier.packs.loading import comparable
 from veredicto_verifier.packs.pack import Pack
-from veredicto_verifier.verifier import Spec
+from veredicto_verifier.verifier import Answer, Completion, Spec
+from veredicto_verifier.verifiers import json_schema
 
 Level = Literal["error", "lint"]
 
@@ -75,10 +76,38 @@ def lint_python(spec: Any, _task: Any) -> Iterator[Found]:
 
 MIN_CASES = 3
 
+
+def lint_json(_spec: Any, task: Any) -> Iterator[Found]:
+    """A document that says nothing must not pass."""
+    for trivial in ("{}", "[]", "null", '""', "0"):
+        if json_schema.grade(task, Answer(trivial, Completion(trivial))).passed:
+            yield (
+                "error",
+                "lint.trivial",
+                f"the constant {trivial} passes; require fields, or list values in `expected`",
+            )
+            return
+
+
+def lint_static(spec: Any, _task: Any) -> Iterator[Found]:
+    """Without requirements any clean program passes."""
+    if not spec.require:
+        yield "lint", "lint.no_requirement", "one constant program passes; say in `require` what must be there"
+
+
+def lint_tools(spec: Any, _task: Any) -> Iterator[Found]:
+    """A refusal that may be any words is passed by one constant."""
+    if spec.wants_refusal and not spec.refusal_words:
+        yield "lint", "lint.any_words", "any words pass as the refusal; list in `refusal_words` what it must name"
+
+
 LINTS: dict[str, tuple[Lint, ...]] = {
     "cfdi": (lint_cfdi,),
+    "json": (lint_json,),
     "python": (lint_python,),
     "sql": (lint_sql,),
+    "static": (lint_static,),
+    "tools": (lint_tools,),
 }
 """By verifier; the order is the order of the report."""
 

@@ -19,7 +19,7 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints, Validation
 from veredicto_proto.messages import ChatMessage
 from veredicto_verifier.errors import PackFault, TaskFault
 from veredicto_verifier.packs.pack import Pack, PackTask, Prompt, Refusal, Shown
-from veredicto_verifier.specs import parse_spec
+from veredicto_verifier.specs import fixture_names, parse_spec
 from veredicto_verifier.verifier import Fixture, Verifier
 
 PACK_NAME = r"[a-z0-9][a-z0-9_-]{0,59}"
@@ -226,7 +226,7 @@ def read_task(
     except ValidationError as error:
         raise TaskFault("task.malformed", first_fault(error)) from error
     spec = parse_spec(line.verifier, line.spec, verifiers)
-    missing = [name for name in verifiers[line.verifier].fixtures(spec) if name not in fixtures]
+    missing = [name for name in fixture_names(line.verifier, spec, verifiers) if name not in fixtures]
     if missing:
         raise TaskFault("task.unknown_fixture", f"the pack has no fixture {missing[0][:100]!r} under fixtures/")
     return PackTask(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from random import Random
 from typing import Final
@@ -17,13 +17,6 @@ TRAIN_PER_STORY: Final = 8
 TEST_PER_STORY: Final = 3
 EXAMPLES_PER_STORY: Final = 1
 
-_MANIFEST: Final = f"""\
-name = "{NAME}"
-version = "1.0.0"
-licence = "Apache-2.0"
-language = "mul"
-description = "Multi-step word problems in Spanish and English; the answer is a number after ####."
-"""
 _INSTRUCTIONS: Final = {
     "en": "Solve it step by step. On the last line write #### and the number.",
     "es": "Resuélvelo paso a paso. En la última línea escribe #### y el número.",
@@ -32,19 +25,49 @@ _PEOPLE: Final = ("Ana", "Bruno", "Carla", "Diego", "Elena", "Iván", "Lucía", 
 
 
 def build() -> dict[str, str]:
-    """The pack's files by relative path; the same at every call.
+    """The pack's files by relative path; the same at every call."""
+    counts = {"train": TRAIN_PER_STORY, "test": TEST_PER_STORY, "examples": EXAMPLES_PER_STORY}
+    described = "Multi-step word problems in Spanish and English; the answer is a number after ####."
+    return pack_files(NAME, described, STORIES, SEED, counts)
+
+
+def pack_files(
+    name: str,
+    described: str,
+    stories: Sequence[Story],
+    seed: int,
+    counts: Mapping[str, int],
+    judged: Mapping[str, object] | None = None,
+) -> dict[str, str]:
+    """The files of a pack of word problems.
 
     No text and no set of numbers of a story occurs in two of train, test and examples, in either language.
+
+    Args:
+        name: of the pack.
+        described: what it holds, for the manifest.
+        stories: what is told.
+        seed: of the draws.
+        counts: tasks and examples of one story in one language.
+        judged: further fields of every spec.
     """
-    rng = Random(SEED)
+    rng = Random(seed)
     rows: dict[str, list[dict[str, object]]] = {"train": [], "test": [], "examples": []}
-    for story in STORIES:
+    plan = [split for split in ("train", "test", "examples") for _ in range(counts[split])]
+    for story in stories:
         numbers = _distinct_numbers(story, rng)
         for language in LANGUAGES:
-            for index, (split, make) in enumerate(_PLAN):
-                rows[split].append(make(story, language, next(numbers), rng.choice(_PEOPLE), index))
+            for index, split in enumerate(plan):
+                drawn, who = next(numbers), rng.choice(_PEOPLE)
+                if split == "examples":
+                    rows[split].append(_example(story, language, drawn, who))
+                else:
+                    rows[split].append(_task(story, language, drawn, who, index, judged or {}))
+    manifest = (
+        f'name = "{name}"\nversion = "1.0.0"\nlicence = "Apache-2.0"\nlanguage = "mul"\ndescription = "{described}"\n'
+    )
     return {
-        "pack.toml": _MANIFEST,
+        "pack.toml": manifest,
         "tasks/train.jsonl": _lines(rows["train"]),
         "tasks/test.jsonl": _lines(rows["test"]),
         "examples.jsonl": _lines(rows["examples"]),
@@ -62,8 +85,10 @@ def _distinct_numbers(story: Story, rng: Random) -> Iterator[dict[str, Fraction]
             yield drawn | story.work(drawn)
 
 
-def _task(story: Story, language: str, numbers: dict[str, Fraction], who: str, index: int) -> dict[str, object]:
-    spec: dict[str, object] = {"answer": written(numbers["answer"])}
+def _task(
+    story: Story, language: str, numbers: dict[str, Fraction], who: str, index: int, judged: Mapping[str, object]
+) -> dict[str, object]:
+    spec: dict[str, object] = {"answer": written(numbers["answer"]), **judged}
     if story.units:
         spec["units"] = list(story.units)
     return {
@@ -76,7 +101,7 @@ def _task(story: Story, language: str, numbers: dict[str, Fraction], who: str, i
     }
 
 
-def _example(story: Story, language: str, numbers: dict[str, Fraction], who: str, _index: int) -> dict[str, object]:
+def _example(story: Story, language: str, numbers: dict[str, Fraction], who: str) -> dict[str, object]:
     steps = _filled(story.steps[language], numbers, who)
     return {
         "prompt": _prompt(story, language, numbers, who),
@@ -91,14 +116,6 @@ def _prompt(story: Story, language: str, numbers: dict[str, Fraction], who: str)
 
 def _filled(template: str, numbers: dict[str, Fraction], who: str) -> str:
     return template.format(who=who, **{name: written(number) for name, number in numbers.items()})
-
-
-_PLAN: Final = (
-    *[("train", _task)] * TRAIN_PER_STORY,
-    *[("test", _task)] * TEST_PER_STORY,
-    *[("examples", _example)] * EXAMPLES_PER_STORY,
-)
-"""What is made of one story in one language, in this order."""
 
 
 def written(number: Fraction) -> str:
