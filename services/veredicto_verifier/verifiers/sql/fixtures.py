@@ -115,6 +115,9 @@ class OpenFixtures:
     def __len__(self) -> int:
         return len(self._open)
 
+    def __contains__(self, source: Source) -> bool:
+        return (source.digest, source.memory_mb) in self._open
+
     def get(self, source: Source) -> OpenFixture:
         """The open fixture of a source, opened now if it was not.
 

@@ -31,6 +31,15 @@ class SqlTask:
     forms: Forms
     rules: Rules
 
+    def evicted(self) -> bool:
+        """Whether tasks with other fixtures have pushed one of this task's out of the cache."""
+        return not all(source in open_fixtures() for source in self.sources)
+
+    def reopen(self) -> None:
+        """Open the fixtures that are not open."""
+        for source in self.sources:
+            open_fixtures().get(source)
+
 
 def prepare(spec: SqlSpec, context: Context) -> SqlTask:
     """Open the fixtures and run gold.
@@ -174,7 +183,7 @@ _ACCOUNTS = "CREATE TABLE accounts(id INTEGER, branch VARCHAR, balance DECIMAL(1
 
 VERIFIER: Verifier[SqlSpec, SqlTask] = Verifier(
     name="sql",
-    version="1.0.0",
+    version="1.1.0",
     lane="sql",
     spec=SqlSpec,
     auto=lambda _spec: "fence:sql",
