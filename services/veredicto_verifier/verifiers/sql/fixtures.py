@@ -73,12 +73,12 @@ class OpenFixture:
     """A loaded fixture, open read-only.
 
     `tables` and `macros` are the lower-case names that the script defined. `reader` runs none of the model's queries;
-    it parses them.
+    it parses them. `schema` is the one that queries see, if it is not `main`.
     """
 
-    def __init__(self, connection: duckdb.DuckDBPyConnection) -> None:
-        self._connection = connection
-        self.reader = connection.cursor()
+    def __init__(self, connection: duckdb.DuckDBPyConnection, schema: str | None = None) -> None:
+        self._connection, self._schema = connection, schema
+        self.reader = self.cursor()
         self.tables = frozenset(_names(self.reader, "SELECT table_name FROM duckdb_tables() WHERE NOT internal"))
         self.tables |= frozenset(_names(self.reader, "SELECT view_name FROM duckdb_views() WHERE NOT internal"))
         self.macros = frozenset(_names(self.reader, "SELECT function_name FROM duckdb_functions() WHERE NOT internal"))
@@ -86,7 +86,10 @@ class OpenFixture:
 
     def cursor(self) -> duckdb.DuckDBPyConnection:
         """A fresh cursor: its own temporary schema, search path and variables."""
-        return self._connection.cursor()
+        cursor = self._connection.cursor()
+        if self._schema is not None:
+            cursor.execute(f"SET schema = '{self._schema}'")
+        return cursor
 
     def serialise(self, sql: str) -> str:
         """DuckDB's syntax tree of `sql` as JSON text."""

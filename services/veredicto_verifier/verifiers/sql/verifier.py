@@ -9,9 +9,10 @@ from veredicto_verifier.verifiers.sql.comparison import Comparison, Expected, Ru
 from veredicto_verifier.verifiers.sql.fixtures import Source, open_fixtures, sources
 from veredicto_verifier.verifiers.sql.gates import Admitted, Refusal, admit
 from veredicto_verifier.verifiers.sql.gold import expected_results
-from veredicto_verifier.verifiers.sql.running import Budget, QueryFailed, Result, timer_as_limit
+from veredicto_verifier.verifiers.sql.outcomes import outcome
+from veredicto_verifier.verifiers.sql.running import Budget, QueryFailed, timer_as_limit
 from veredicto_verifier.verifiers.sql.spec import Script, SqlSpec
-from veredicto_verifier.verifiers.sql.values import Forms
+from veredicto_verifier.verifiers.sql.values import Forms, Table
 
 STAGES = ("sql.parse", "sql.gate", "sql.run", "sql.columns", "sql.rows")
 """The checks, in the order in which an answer meets them; the first that fails is the last one given."""
@@ -97,41 +98,38 @@ def _run_one(task: SqlTask, gate: Admitted, index: int, budget: Budget) -> tuple
     expected = task.expected[index]
     cap = max(10 * len(expected.table.rows), MIN_ROW_CAP)
     try:
-        result = _run(task.sources[index], gate, cap + 1, budget)
+        table = _run(task, index, gate, cap + 1, budget)
     except QueryFailed as failure:
         return "sql.run", Comparison("sql.failed", failure.reason, 0.0), ()
-    if len(result.rows) > cap:
+    if len(table.rows) > cap:
         flag = Flag("huge_result", f"more than {cap:,} rows on fixture {index + 1}")
         return "sql.rows", Comparison("sql.huge_result", "far more rows than gold", 0.0), (flag,)
-    table = task.forms.table(result.names, result.types, result.rows)
     comparison = compare(expected, table, task.rules, measure=task.spec.reward == "shaped")
     names = comparison.code in {"sql.column_count", "sql.column_names"}
     return "sql.columns" if names else "sql.rows", comparison, ()
 
 
-def _run(source: Source, gate: Admitted, max_rows: int, budget: Budget) -> Result:
+def _run(task: SqlTask, index: int, gate: Admitted, max_rows: int, budget: Budget) -> Table:
     """Run on one fixture; when its instance turns out to be broken, once more on a fresh one.
 
     An earlier answer may have broken it, and no verdict may depend on a neighbour.
     """
     try:
-        return _attempt(source, gate, max_rows, budget)
+        return _attempt(task, index, gate, max_rows, budget)
     except QueryFailed as failure:
         if not failure.broken:
             raise
-    return _attempt(source, gate, max_rows, budget)
+    return _attempt(task, index, gate, max_rows, budget)
 
 
-def _attempt(source: Source, gate: Admitted, max_rows: int, budget: Budget) -> Result:
-    cursor = open_fixtures().get(source).cursor()
+def _attempt(task: SqlTask, index: int, gate: Admitted, max_rows: int, budget: Budget) -> Table:
+    source = task.sources[index]
     try:
-        return budget.run(cursor, gate.statement, max_rows)
+        return outcome(gate.statement, open_fixtures().get(source), task.forms, max_rows, budget)
     except QueryFailed as failure:
         if failure.broken:
             open_fixtures().discard(source)
         raise
-    finally:
-        cursor.close()
 
 
 def _checks(failed: str, code: str, reason: str, *, score: float = 0.0) -> tuple[Check, ...]:
