@@ -94,7 +94,7 @@ def shapes_of(fixtures: Sequence[OpenFixture]) -> tuple[TableShape, ...]:
 def asked_for(shapes: Iterable[TableShape], literals: Literals, reader: duckdb.DuckDBPyConnection) -> Literals:
     """The comparisons of gold whose literal is common in no column of that name, the literal as the column's text."""
     columns = [column for shape in shapes for column in shape.columns]
-    found = set()
+    found: set[tuple[str, str]] = set()
     for name, literal in literals:
         named = [column for column in columns if column.name == name]
         casts = {column.kind: _cast(literal, column.kind, reader) for column in named}

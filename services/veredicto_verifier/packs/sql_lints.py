@@ -31,7 +31,7 @@ from veredicto_verifier.packs.sql_databases import (
 )
 from veredicto_verifier.packs.sql_mutants import Mutant, mutants
 from veredicto_verifier.verifier import Answer, Completion
-from veredicto_verifier.verifiers.sql.comparison import Expected, compare
+from veredicto_verifier.verifiers.sql.comparison import Expected, compare, compare_changes
 from veredicto_verifier.verifiers.sql.fixtures import OpenFixture, Source, open_fixtures
 from veredicto_verifier.verifiers.sql.gates import Admitted, admit
 from veredicto_verifier.verifiers.sql.gold import run_gold
@@ -72,7 +72,8 @@ def lint_queries(spec: SqlSpec, task: SqlTask, tally: Tally) -> Iterator[tuple[L
         accepted = [one for one in judged if one.fate == "accepted"]
         if len(accepted) > MAX_ACCEPTED:
             yield "lint", "lint.mutants", _survivors(spec, task, accepted)
-    for number, constant in enumerate(constants(task.expected, _any_table(task))):
+    shown = task.expected if spec.mode == "query" else ()
+    for number, constant in enumerate(constants(shown, _any_table(task))):
         if accepts(task, constant):
             tally["constants.accepted"] += 1
             yield (
@@ -102,7 +103,7 @@ def judge_mutants(spec: SqlSpec, task: SqlTask) -> list[Judged] | None:
     gold = spec.gold.sql or ""
     databases = databases_of(spec, task)
     expected: list[Expected] = []
-    admitted = admit(gold, databases.databases[0])
+    admitted = admit(gold, databases.databases[0], spec.mode)
     if not isinstance(admitted, Admitted):
         return None
     try:
@@ -156,9 +157,12 @@ def _compared(gold: str) -> Literals:
 
 
 def _judge(mutant: Mutant, task: SqlTask, databases: Sequence[OpenFixture], expected: Sequence[Expected]) -> Judged:
+    admitted = admit(mutant.sql, databases[0], task.spec.mode)
+    if not isinstance(admitted, Admitted):
+        return Judged(mutant, "invalid")
     try:
         for number, (database, gold) in enumerate(zip(databases, expected, strict=True)):
-            if differs(mutant.sql, task, database, gold):
+            if differs(admitted, task, database, gold):
                 fate: Fate = "accepted" if accepts(task, mutant.sql) else "refused"
                 return Judged(mutant, fate, number)
     except (QueryFailed, LimitExceeded):
@@ -166,8 +170,8 @@ def _judge(mutant: Mutant, task: SqlTask, databases: Sequence[OpenFixture], expe
     return Judged(mutant, "equivalent")
 
 
-def differs(sql: str, task: SqlTask, database: OpenFixture, gold: Expected) -> bool:
-    """Whether a query differs from gold on one database.
+def differs(admitted: Admitted, task: SqlTask, database: OpenFixture, gold: Expected) -> bool:
+    """Whether a statement differs from gold on one database.
 
     Raises:
         QueryFailed: it does not run there.
@@ -175,8 +179,9 @@ def differs(sql: str, task: SqlTask, database: OpenFixture, gold: Expected) -> b
     """
     limits = task.spec.limits
     with Budget(limits.cpu_s, limits.wall_seconds) as budget:
-        table = outcome(sql, database, task.forms, 10 * len(gold.table.rows) + 1000, budget)
-    return compare(gold, table, task.rules, measure=False).code is not None
+        table = outcome(admitted, database, task.forms, 10 * len(gold.table.rows) + 1000, budget)
+    compared = compare_changes if task.spec.mode == "dml" else compare
+    return compared(gold, table, task.rules, measure=False).code is not None
 
 
 def _count(judged: Sequence[Judged], tally: Tally) -> None:
@@ -236,11 +241,11 @@ def _still_differs(
     fill(instance, "tried", shapes, rows)
     database = OpenFixture(instance.cursor(), "tried")
     try:
-        admitted = admit(spec.gold.sql or "", database)
-        if not isinstance(admitted, Admitted):
+        admitted, other = (admit(sql, database, spec.mode) for sql in (spec.gold.sql or "", mutant.sql))
+        if not isinstance(admitted, Admitted) or not isinstance(other, Admitted):
             return False
         (gold,) = run_gold(spec, admitted, [database])
-        return differs(mutant.sql, task, database, gold)
+        return differs(other, task, database, gold)
     except (TaskFault, QueryFailed, LimitExceeded):
         return False
     finally:
@@ -267,7 +272,9 @@ def _shuffled(source: Source) -> OpenFixture:
 def _same_when_shuffled(spec: SqlSpec, task: SqlTask) -> bool:
     for source, gold in zip(task.sources, task.expected, strict=True):
         try:
-            if differs(spec.gold.sql or "", task, _shuffled(source), gold):
+            shuffled = _shuffled(source)
+            admitted = admit(spec.gold.sql or "", shuffled, spec.mode)
+            if not isinstance(admitted, Admitted) or differs(admitted, task, shuffled, gold):
                 return False
         except (QueryFailed, LimitExceeded, duckdb.Error):
             return False

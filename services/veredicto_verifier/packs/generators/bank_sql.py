@@ -13,6 +13,7 @@ from typing import Any
 
 from veredicto_verifier.packs.generators.bank_sql_advanced import DATES, SETS, SUBQUERY, WINDOW
 from veredicto_verifier.packs.generators.bank_sql_basic import AGGREGATE, FILTER, JOIN
+from veredicto_verifier.packs.generators.bank_sql_changes import DML
 from veredicto_verifier.packs.generators.bank_sql_rows import draw_rows, schema, script
 from veredicto_verifier.packs.generators.bank_sql_slots import Question, Template
 
@@ -30,11 +31,17 @@ CATEGORIES: dict[str, Sequence[Template]] = {
     "subquery": SUBQUERY,
     "dates": DATES,
     "set": SETS,
+    "dml": DML,
 }
-INTRO = {
+ASK = {
     "en": "Write one DuckDB SELECT for this database. Give exactly the columns that are asked for.",
     "es": "Escribe un único SELECT de DuckDB para esta base de datos. Da exactamente las columnas que se piden.",
 }
+CHANGE = {
+    "en": "Write one DuckDB INSERT, UPDATE or DELETE for this database. Change nothing else.",
+    "es": "Escribe un único INSERT, UPDATE o DELETE de DuckDB para esta base de datos. No cambies nada más.",
+}
+"""What stands before the schema, for questions and for changes."""
 
 PACK_TOML = f"""\
 name = "{NAME}"
@@ -91,13 +98,14 @@ def _in_turn(templates: Sequence[Template]) -> list[Question]:
 
 
 def _task(index: int, question: Question) -> dict[str, Any]:
+    spec: dict[str, Any] = {"fixtures": [f"{NAME}/{name}" for name in FIXTURES], "gold": {"sql": question.sql}}
     return {
         "id": f"{index:04d}",
         "prompt": _prompt(question, index),
         "category": question.category,
         "difficulty": question.difficulty,
         "verifier": "sql",
-        "spec": {"fixtures": [f"{NAME}/{name}" for name in FIXTURES], "gold": {"sql": question.sql}},
+        "spec": {**spec, "mode": "dml"} if question.category == "dml" else spec,
     }
 
 
@@ -110,7 +118,8 @@ def _prompt(question: Question, index: int) -> str:
     """The question in Spanish (two of three) or English, behind the schema."""
     language = "en" if index % 3 == 0 else "es"
     text = question.en if language == "en" else question.es
-    return f"{INTRO[language]}\n\n{schema()}\n\n{text}"
+    intro = CHANGE if question.category == "dml" else ASK
+    return f"{intro[language]}\n\n{schema()}\n\n{text}"
 
 
 def _lines(entries: Iterable[dict[str, Any]]) -> str:

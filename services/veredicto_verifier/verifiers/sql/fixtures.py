@@ -43,13 +43,14 @@ class Source:
 
     `content` is the script, or where a pack keeps it: thousands of prepared tasks share a few scripts, so a task holds
     none of a pack's. `digest` is the script's SHA-256, `memory_mb` what its queries may use (MiB), `place` where the
-    spec names it.
+    spec names it, `writable` whether it is opened as a private copy in memory, for statements that are rolled back.
     """
 
     place: str
     content: str | Path
     digest: str
     memory_mb: int
+    writable: bool = False
 
     def script(self) -> str:
         """The script's text.
@@ -73,7 +74,8 @@ class OpenFixture:
     """A loaded fixture, open read-only.
 
     `tables` and `macros` are the lower-case names that the script defined. `reader` runs none of the model's queries;
-    it parses them. `schema` is the one that queries see, if it is not `main`.
+    it parses them. `memo` keeps what was found out about the unchanged data. `schema` is the one that queries see, if
+    it is not `main`.
     """
 
     def __init__(self, connection: duckdb.DuckDBPyConnection, schema: str | None = None) -> None:
@@ -83,6 +85,7 @@ class OpenFixture:
         self.tables |= frozenset(_names(self.reader, "SELECT view_name FROM duckdb_views() WHERE NOT internal"))
         self.macros = frozenset(_names(self.reader, "SELECT function_name FROM duckdb_functions() WHERE NOT internal"))
         self.reader.execute(_SERIALISE)
+        self.memo: dict[object, object] = {}
 
     def cursor(self) -> duckdb.DuckDBPyConnection:
         """A fresh cursor: its own temporary schema, search path and variables."""
@@ -113,13 +116,13 @@ class OpenFixtures:
 
     def __init__(self, limit: int = MAX_OPEN) -> None:
         self._limit = limit
-        self._open: OrderedDict[tuple[str, int], OpenFixture] = OrderedDict()
+        self._open: OrderedDict[tuple[str, int, bool], OpenFixture] = OrderedDict()
 
     def __len__(self) -> int:
         return len(self._open)
 
     def __contains__(self, source: Source) -> bool:
-        return (source.digest, source.memory_mb) in self._open
+        return _key(source) in self._open
 
     def get(self, source: Source) -> OpenFixture:
         """The open fixture of a source, opened now if it was not.
@@ -127,7 +130,7 @@ class OpenFixtures:
         Raises:
             TaskFault: the script fails, or differs from run to run.
         """
-        key = (source.digest, source.memory_mb)
+        key = _key(source)
         found = self._open.get(key)
         if found is not None:
             self._open.move_to_end(key)
@@ -140,9 +143,13 @@ class OpenFixtures:
 
     def discard(self, source: Source) -> None:
         """Close a fixture whose instance may be broken; the next `get` loads it again."""
-        broken = self._open.pop((source.digest, source.memory_mb), None)
+        broken = self._open.pop(_key(source), None)
         if broken is not None:
             broken.close()
+
+
+def _key(source: Source) -> tuple[str, int, bool]:
+    return (source.digest, source.memory_mb, source.writable)
 
 
 @lru_cache(maxsize=1)
@@ -162,7 +169,7 @@ def sources(spec: SqlSpec, context: Context) -> tuple[Source, ...]:
         place = f"$.fixtures[{index}]"
         if isinstance(fixture, Script):
             digest = hashlib.sha256(fixture.script.encode("utf-8", "surrogatepass")).hexdigest()
-            found.append(Source(place, fixture.script, digest, spec.limits.memory_mb))
+            found.append(Source(place, fixture.script, digest, spec.limits.memory_mb, spec.mode == "dml"))
         else:
             found.append(_of_pack(fixture, place, spec, context))
     return tuple(found)
@@ -174,7 +181,9 @@ def _of_pack(name: str, place: str, spec: SqlSpec, context: Context) -> Source:
         raise TaskFault("task.unknown_fixture", f"{place}: no fixture is named {name[:80]!r}; see the pack's fixtures/")
     if fixture.path.suffix != ".sql":
         raise TaskFault("task.unknown_fixture", f"{place}: {fixture.path.name[:80]!r} is no .sql script")
-    return Source(place, fixture.path, fixture.digest.removeprefix("sha256:"), spec.limits.memory_mb)
+    return Source(
+        place, fixture.path, fixture.digest.removeprefix("sha256:"), spec.limits.memory_mb, spec.mode == "dml"
+    )
 
 
 def _load(source: Source) -> duckdb.DuckDBPyConnection:
@@ -187,22 +196,30 @@ def _load(source: Source) -> duckdb.DuckDBPyConnection:
     if words:
         message = f"{source.place}: the script uses {words[0]}, whose value differs from run to run"
         raise TaskFault("task.gold_volatile", message)
+    if source.writable:
+        connection = _connect(":memory:", source, read_only=False)
+        _run_script(connection, script, source)
+        return connection
     with tempfile.TemporaryDirectory(prefix="veredicto-sql-") as folder:
-        path = Path(folder) / "fixture.duckdb"
+        path = f"{folder}/fixture.duckdb"
         with _connect(path, source, read_only=False) as connection:
-            try:
-                connection.execute(script)
-            except duckdb.IOException:
-                raise  # our disk, not the script
-            except (duckdb.Error, UnicodeError) as error:
-                first = str(error).splitlines()[0][:150]
-                raise TaskFault("task.spec_invalid", f"{source.place}: the script fails: {first}") from error
+            _run_script(connection, script, source)
         return _connect(path, source, read_only=True)
 
 
-def _connect(path: Path, source: Source, *, read_only: bool) -> duckdb.DuckDBPyConnection:
+def _run_script(connection: duckdb.DuckDBPyConnection, script: str, source: Source) -> None:
+    try:
+        connection.execute(script)
+    except duckdb.IOException:
+        raise  # our disk, not the script
+    except (duckdb.Error, UnicodeError) as error:
+        first = str(error).splitlines()[0][:150]
+        raise TaskFault("task.spec_invalid", f"{source.place}: the script fails: {first}") from error
+
+
+def _connect(path: str, source: Source, *, read_only: bool) -> duckdb.DuckDBPyConnection:
     connection = duckdb.connect(
-        str(path),
+        path,
         read_only=read_only,
         config={
             "threads": "1",

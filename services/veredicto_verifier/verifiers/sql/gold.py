@@ -34,7 +34,7 @@ def expected_results(spec: SqlSpec, sources: Sequence[Source], opened: OpenFixtu
     if spec.gold.sql is None:
         table = _given(spec.gold, fixtures[0], spec)
         return tuple(_expected(table, None, spec) for _ in sources)
-    admitted = _admit_gold(spec.gold.sql, fixtures[0])
+    admitted = _admit_gold(spec, fixtures[0])
     try:
         return run_gold(spec, admitted, fixtures)
     except LimitExceeded:
@@ -48,8 +48,8 @@ def expected_results(spec: SqlSpec, sources: Sequence[Source], opened: OpenFixtu
         raise TaskFault("task.gold_timeout", f"$.gold.sql: gold needs more than {share}; raise it") from limit
 
 
-def _admit_gold(sql: str, fixture: OpenFixture) -> Admitted:
-    gate = admit(sql, fixture)
+def _admit_gold(spec: SqlSpec, fixture: OpenFixture) -> Admitted:
+    gate = admit(spec.gold.sql or "", fixture, spec.mode)
     if isinstance(gate, Admitted):
         return gate
     if gate.code == "sql.nondeterministic":
@@ -66,7 +66,9 @@ def run_gold(spec: SqlSpec, admitted: Admitted, fixtures: Sequence[OpenFixture])
     """
     forms = Forms.of(spec)
     with Budget(spec.limits.cpu_s / GOLD_SHARE, spec.limits.wall_seconds) as budget:
-        tables = [_run(admitted.statement, fixture, forms, budget, index) for index, fixture in enumerate(fixtures)]
+        tables = [_run(admitted, fixture, forms, budget, index) for index, fixture in enumerate(fixtures)]
+        if spec.mode == "dml" and tables != [_run(admitted, fixture, forms, budget, 0) for fixture in fixtures]:
+            raise TaskFault("task.gold_volatile", "$.gold.sql: gold changes other rows when it runs again")
     order = order_of(admitted.tree) if spec.order != "never" else None
     expected = []
     for fixture, table in zip(fixtures, tables, strict=True):
@@ -75,9 +77,9 @@ def run_gold(spec: SqlSpec, admitted: Admitted, fixtures: Sequence[OpenFixture])
     return tuple(expected)
 
 
-def _run(statement: duckdb.Statement | str, fixture: OpenFixture, forms: Forms, budget: Budget, index: int) -> Table:
+def _run(admitted: Admitted, fixture: OpenFixture, forms: Forms, budget: Budget, index: int) -> Table:
     try:
-        table = outcome(statement, fixture, forms, MAX_GOLD_ROWS + 1, budget)
+        table = outcome(admitted, fixture, forms, MAX_GOLD_ROWS + 1, budget)
     except QueryFailed as failure:
         message = f"$.gold.sql: gold fails on fixture {index + 1}: {failure.reason}"
         raise TaskFault("task.gold_failed", message) from failure

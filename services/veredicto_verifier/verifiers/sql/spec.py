@@ -30,7 +30,7 @@ class Gold(_Part):
     """What is right: a query that runs once on every fixture, or rows that hold for every fixture."""
 
     sql: Annotated[str, StringConstraints(min_length=1, max_length=16_384)] | None = None
-    """One SELECT in DuckDB's dialect."""
+    """One SELECT in DuckDB's dialect (under `mode: dml` one INSERT, UPDATE or DELETE)."""
     columns: Annotated[tuple[str, ...], Field(min_length=1, max_length=256)] | None = None
     """Column names; they count only under `columns: by_name`."""
     types: tuple[str, ...] | None = None
@@ -83,6 +83,8 @@ class SqlSpec(Spec):
 
     fixtures: Annotated[tuple[FixtureName | Script, ...], Field(min_length=1, max_length=8)]
     """The databases an answer runs on: `"pack/fixture"` or `{"script": "…"}`; it must be right on all of them."""
+    mode: Literal["query", "dml"] = "query"
+    """`query`: one SELECT, judged by its result. `dml`: one INSERT, UPDATE or DELETE, judged by the rows it changes."""
     gold: Gold
     """What is right: `{"sql": "…"}`, or `{"columns", "types", "rows"}`."""
     order: Literal["auto", "always", "never"] = "auto"
@@ -99,3 +101,12 @@ class SqlSpec(Spec):
     """A date or timestamp equals its ISO text."""
     partial_cap: Annotated[float, Field(ge=0, le=PARTIAL_CAP)] = PARTIAL_CAP
     """The most that a wrong answer can earn under `shaped`; at most 0.3."""
+
+    @model_validator(mode="after")
+    def _dml_compares_tables(self) -> SqlSpec:
+        if self.mode == "dml":
+            if self.gold.sql is None:
+                raise ValueError("`mode: dml` needs `gold.sql`")
+            if {"order", "duplicates", "columns"} & self.model_fields_set:
+                raise ValueError("`mode: dml` compares tables; leave `order`, `duplicates` and `columns` out")
+        return self

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from veredicto_verifier.verifier import Answer, Check, Context, Flag, Grade, Verifier
-from veredicto_verifier.verifiers.sql.comparison import Comparison, Expected, Rules, compare
+from veredicto_verifier.verifiers.sql.comparison import Comparison, Expected, Rules, compare, compare_changes
 from veredicto_verifier.verifiers.sql.fixtures import Source, open_fixtures, sources
 from veredicto_verifier.verifiers.sql.gates import Admitted, Refusal, admit
 from veredicto_verifier.verifiers.sql.gold import expected_results
@@ -63,7 +63,7 @@ def grade(task: SqlTask, answer: Answer) -> Grade:
     fixtures = [open_fixtures().get(source) for source in task.sources]
     limits = task.spec.limits
     with timer_as_limit(), Budget(limits.cpu_s, limits.wall_seconds) as budget:
-        gate = admit(answer.text, fixtures[0])
+        gate = admit(answer.text, fixtures[0], task.spec.mode)
         if isinstance(gate, Refusal):
             if gate.broken:
                 open_fixtures().discard(task.sources[0])
@@ -104,6 +104,8 @@ def _run_one(task: SqlTask, gate: Admitted, index: int, budget: Budget) -> tuple
     if len(table.rows) > cap:
         flag = Flag("huge_result", f"more than {cap:,} rows on fixture {index + 1}")
         return "sql.rows", Comparison("sql.huge_result", "far more rows than gold", 0.0), (flag,)
+    if task.spec.mode == "dml":
+        return "sql.rows", compare_changes(expected, table, task.rules, measure=task.spec.reward == "shaped"), ()
     comparison = compare(expected, table, task.rules, measure=task.spec.reward == "shaped")
     names = comparison.code in {"sql.column_count", "sql.column_names"}
     return "sql.columns" if names else "sql.rows", comparison, ()
@@ -125,7 +127,7 @@ def _run(task: SqlTask, index: int, gate: Admitted, max_rows: int, budget: Budge
 def _attempt(task: SqlTask, index: int, gate: Admitted, max_rows: int, budget: Budget) -> Table:
     source = task.sources[index]
     try:
-        return outcome(gate.statement, open_fixtures().get(source), task.forms, max_rows, budget)
+        return outcome(gate, open_fixtures().get(source), task.forms, max_rows, budget)
     except QueryFailed as failure:
         if failure.broken:
             open_fixtures().discard(source)
@@ -152,6 +154,7 @@ CODES = {
     "sql.too_long": "The answer is longer than 16 KiB.",
     "sql.statements": "The answer holds more than one statement.",
     "sql.not_select": "The statement is not a SELECT.",
+    "sql.not_write": "Under `mode: dml`, the statement is not one INSERT, UPDATE or DELETE.",
     "sql.write": "The query changes data or settings, for example in a CTE.",
     "sql.function": "The query calls a function that is not on the allow list, or builds a giant value.",
     "sql.metadata": "The query reads the catalog or the settings.",
@@ -162,6 +165,7 @@ CODES = {
     "sql.failed": "DuckDB refused or stopped the query; the reason is the first line of its message.",
     "sql.column_count": "The result has another number of columns than gold.",
     "sql.column_names": "Under `columns: by_name`, the column names are not gold's.",
+    "sql.other_table": "Under `mode: dml`, another table changes than under gold.",
     "sql.row_count": "The result has another number of rows than gold.",
     "sql.values": "The result has as many rows as gold, but not the same ones.",
     "sql.row_order": "The rows are right, their order is not, and gold orders them.",
