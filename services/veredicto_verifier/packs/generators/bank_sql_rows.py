@@ -268,6 +268,13 @@ def _paid(row: dict[str, Cell], chance: random.Random) -> Cell:
     return chance.choice((amount, amount, Decimal("0.00"), (amount / 2).quantize(Decimal("0.01")), amount + 1))
 
 
+def _balance(row: dict[str, Cell], chance: random.Random) -> Cell:
+    """Balances of a currency differ from those of another, on average."""
+    weights = {"MXN": (1, 1, 2, 5), "USD": (1, 1, 1, 1), "PEN": (5, 2, 1, 1)}[str(row["currency"])]
+    (literal,) = chance.choices(NUMBERS["balance"], weights)
+    return _near(literal, "DECIMAL", chance)
+
+
 def _born(_row: dict[str, Cell], chance: random.Random) -> date:
     return date(1950, 1, 1) + timedelta(days=chance.randrange(20_000))
 
@@ -275,6 +282,7 @@ def _born(_row: dict[str, Cell], chance: random.Random) -> date:
 _SPECIAL: dict[str, Callable[[dict[str, Cell], random.Random], Cell]] = {
     "branches.name": lambda row, _chance: f"Sucursal {row['branch_id']}",
     "customers.name": _person,
+    "accounts.balance": _balance,
     "customers.birth_date": _born,
     "instalments.paid_on": _paid_on,
     "instalments.paid_amount": _paid,
