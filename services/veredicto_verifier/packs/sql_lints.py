@@ -32,11 +32,12 @@ from veredicto_verifier.packs.sql_databases import (
 from veredicto_verifier.packs.sql_mutants import Mutant, mutants
 from veredicto_verifier.verifier import Answer, Completion
 from veredicto_verifier.verifiers.sql.comparison import Expected, compare, compare_changes
-from veredicto_verifier.verifiers.sql.fixtures import OpenFixture, Source, open_fixtures
+from veredicto_verifier.verifiers.sql.fixtures import OpenFixture, open_fixtures
 from veredicto_verifier.verifiers.sql.gates import Admitted, admit
 from veredicto_verifier.verifiers.sql.gold import run_gold
 from veredicto_verifier.verifiers.sql.outcomes import outcome
 from veredicto_verifier.verifiers.sql.running import Budget, QueryFailed
+from veredicto_verifier.verifiers.sql.sources import Source
 from veredicto_verifier.verifiers.sql.spec import SqlSpec
 from veredicto_verifier.verifiers.sql.verifier import SqlTask, grade
 
@@ -63,10 +64,12 @@ def lint_queries(spec: SqlSpec, task: SqlTask, tally: Tally) -> Iterator[tuple[L
     """The lints of one task; the numbers of the report are added to `tally`."""
     if spec.gold.sql is None:
         return
-    judged = judge_mutants(spec, task)
+    judged = judge_mutants(spec, task) if spec.dialect == "duckdb" else None
     if judged is None:
         tally["tasks.without_mutants"] += 1
         yield "lint", "lint.not_mutated", "gold does not run on random databases of its schema, so no mutant is counted"
+        if spec.dialect != "duckdb":
+            return
     else:
         _count(judged, tally)
         accepted = [one for one in judged if one.fate == "accepted"]

@@ -7,23 +7,21 @@ so a process keeps the last `MAX_OPEN` open.
 
 from __future__ import annotations
 
-import hashlib
 import tempfile
 from collections import OrderedDict
-from dataclasses import dataclass
+from collections.abc import Callable
 from functools import lru_cache
-from pathlib import Path
 
 import duckdb
 
 from veredicto_verifier.errors import TaskFault
-from veredicto_verifier.verifier import Context
-from veredicto_verifier.verifiers.sql.functions import volatile_words
-from veredicto_verifier.verifiers.sql.spec import Script, SqlSpec
+from veredicto_verifier.verifiers.sql.sources import Source, volatile_script
+from veredicto_verifier.verifiers.sql.sqlite_fixtures import SqliteFixture, open_sqlite
 
 MAX_OPEN = 32
 """Fixtures that one process keeps open."""
 
+Key = tuple[str, int, bool, bool]
 _SERIALISE = (
     "PREPARE serialise AS SELECT json_serialize_sql($1, skip_null := true, skip_empty := true, skip_default := true)"
 )
@@ -35,39 +33,6 @@ _HARDEN = (
     "SET enable_external_access = false",
     "SET lock_configuration = true",
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Source:
-    """A fixture before it is opened.
-
-    `content` is the script, or where a pack keeps it: thousands of prepared tasks share a few scripts, so a task holds
-    none of a pack's. `digest` is the script's SHA-256, `memory_mb` what its queries may use (MiB), `place` where the
-    spec names it, `writable` whether it is opened as a private copy in memory, for statements that are rolled back.
-    """
-
-    place: str
-    content: str | Path
-    digest: str
-    memory_mb: int
-    writable: bool = False
-
-    def script(self) -> str:
-        """The script's text.
-
-        Raises:
-            TaskFault: it is no UTF-8 text, or the file is no longer the one that the digest names.
-        """
-        if isinstance(self.content, str):
-            return self.content
-        name = self.content.name[:80]
-        content = self.content.read_bytes()
-        if hashlib.sha256(content).hexdigest() != self.digest:
-            raise TaskFault("task.unknown_fixture", f"{self.place}: {name!r} changed on disk; load the pack again")
-        try:
-            return content.decode()
-        except UnicodeDecodeError as error:
-            raise TaskFault("task.unknown_fixture", f"{self.place}: {name!r} is not UTF-8 text") from error
 
 
 class OpenFixture:
@@ -116,7 +81,7 @@ class OpenFixtures:
 
     def __init__(self, limit: int = MAX_OPEN) -> None:
         self._limit = limit
-        self._open: OrderedDict[tuple[str, int, bool], OpenFixture] = OrderedDict()
+        self._open: OrderedDict[Key, OpenFixture | SqliteFixture] = OrderedDict()
 
     def __len__(self) -> int:
         return len(self._open)
@@ -130,13 +95,23 @@ class OpenFixtures:
         Raises:
             TaskFault: the script fails, or differs from run to run.
         """
+        found = self._get(source, lambda: OpenFixture(_load(source)))
+        assert isinstance(found, OpenFixture)
+        return found
+
+    def sqlite(self, source: Source) -> SqliteFixture:
+        """The same for a fixture that SQLite opens."""
+        found = self._get(source, lambda: open_sqlite(source))
+        assert isinstance(found, SqliteFixture)
+        return found
+
+    def _get(self, source: Source, load: Callable[[], OpenFixture | SqliteFixture]) -> OpenFixture | SqliteFixture:
         key = _key(source)
         found = self._open.get(key)
         if found is not None:
             self._open.move_to_end(key)
             return found
-        fixture = OpenFixture(_load(source))
-        self._open[key] = fixture
+        fixture = self._open[key] = load()
         while len(self._open) > self._limit:
             self._open.popitem(last=False)[1].close()
         return fixture
@@ -148,8 +123,8 @@ class OpenFixtures:
             broken.close()
 
 
-def _key(source: Source) -> tuple[str, int, bool]:
-    return (source.digest, source.memory_mb, source.writable)
+def _key(source: Source) -> Key:
+    return (source.digest, source.memory_mb, source.writable, source.sqlite)
 
 
 @lru_cache(maxsize=1)
@@ -158,44 +133,13 @@ def open_fixtures() -> OpenFixtures:
     return OpenFixtures()
 
 
-def sources(spec: SqlSpec, context: Context) -> tuple[Source, ...]:
-    """Where a spec's fixtures come from.
-
-    Raises:
-        TaskFault: `task.unknown_fixture`.
-    """
-    found = []
-    for index, fixture in enumerate(spec.fixtures):
-        place = f"$.fixtures[{index}]"
-        if isinstance(fixture, Script):
-            digest = hashlib.sha256(fixture.script.encode("utf-8", "surrogatepass")).hexdigest()
-            found.append(Source(place, fixture.script, digest, spec.limits.memory_mb, spec.mode == "dml"))
-        else:
-            found.append(_of_pack(fixture, place, spec, context))
-    return tuple(found)
-
-
-def _of_pack(name: str, place: str, spec: SqlSpec, context: Context) -> Source:
-    fixture = context.fixtures.get(name)
-    if fixture is None:
-        raise TaskFault("task.unknown_fixture", f"{place}: no fixture is named {name[:80]!r}; see the pack's fixtures/")
-    if fixture.path.suffix != ".sql":
-        raise TaskFault("task.unknown_fixture", f"{place}: {fixture.path.name[:80]!r} is no .sql script")
-    return Source(
-        place, fixture.path, fixture.digest.removeprefix("sha256:"), spec.limits.memory_mb, spec.mode == "dml"
-    )
-
-
 def _load(source: Source) -> duckdb.DuckDBPyConnection:
     """Run the script into a file and open that file read-only.
 
     The file has a fixed name, since the name is the catalog's, which messages can show; it is unlinked while open.
     """
     script = source.script()
-    words = volatile_words(script)
-    if words:
-        message = f"{source.place}: the script uses {words[0]}, whose value differs from run to run"
-        raise TaskFault("task.gold_volatile", message)
+    volatile_script(script, source)
     if source.writable:
         connection = _connect(":memory:", source, read_only=False)
         _run_script(connection, script, source)

@@ -112,7 +112,8 @@ def _target(tree: dict[str, Any]) -> str:
     return str(table["table_name"] if isinstance(table, dict) else table)
 
 
-def _parse(sql: str, fixture: OpenFixture) -> duckdb.Statement | Refusal:
+def unreadable(sql: str) -> Refusal | None:
+    """Why a text is refused before any parser sees it."""
     if not sql.strip():
         return Refusal("sql.parse", "sql.empty", "the answer is empty")
     if "\x00" in sql or any("\ud800" <= character <= "\udfff" for character in sql):
@@ -120,6 +121,13 @@ def _parse(sql: str, fixture: OpenFixture) -> duckdb.Statement | Refusal:
     size = len(sql.encode())
     if size > MAX_BYTES:
         return Refusal("sql.parse", "sql.too_long", f"{size:,} bytes; at most {MAX_BYTES:,} are read")
+    return None
+
+
+def _parse(sql: str, fixture: OpenFixture) -> duckdb.Statement | Refusal:
+    refusal = unreadable(sql)
+    if refusal is not None:
+        return refusal
     try:
         statements = fixture.reader.extract_statements(sql)
     except duckdb.Error as error:

@@ -10,11 +10,12 @@ import duckdb
 
 from veredicto_verifier.errors import LimitExceeded, TaskFault
 from veredicto_verifier.verifiers.sql.comparison import Expected, Rules
-from veredicto_verifier.verifiers.sql.fixtures import OpenFixture, OpenFixtures, Source
+from veredicto_verifier.verifiers.sql.fixtures import OpenFixture, OpenFixtures
 from veredicto_verifier.verifiers.sql.gates import Admitted, admit
 from veredicto_verifier.verifiers.sql.ordering import order_of, tie_groups
 from veredicto_verifier.verifiers.sql.outcomes import outcome
 from veredicto_verifier.verifiers.sql.running import Budget, QueryFailed
+from veredicto_verifier.verifiers.sql.sources import Source
 from veredicto_verifier.verifiers.sql.spec import Gold, SqlSpec
 from veredicto_verifier.verifiers.sql.values import Forms, Table
 
@@ -33,7 +34,7 @@ def expected_results(spec: SqlSpec, sources: Sequence[Source], opened: OpenFixtu
     fixtures = [opened.get(source) for source in sources]
     if spec.gold.sql is None:
         table = _given(spec.gold, fixtures[0], spec)
-        return tuple(_expected(table, None, spec) for _ in sources)
+        return tuple(expected_of(table, None, spec) for _ in sources)
     admitted = _admit_gold(spec, fixtures[0])
     try:
         return run_gold(spec, admitted, fixtures)
@@ -73,7 +74,7 @@ def run_gold(spec: SqlSpec, admitted: Admitted, fixtures: Sequence[OpenFixture])
     expected = []
     for fixture, table in zip(fixtures, tables, strict=True):
         ties = tie_groups(order, admitted.tree, fixture, table, forms) if order is not None else None
-        expected.append(_expected(table, ties, spec))
+        expected.append(expected_of(table, ties, spec))
     return tuple(expected)
 
 
@@ -88,7 +89,12 @@ def _run(admitted: Admitted, fixture: OpenFixture, forms: Forms, budget: Budget,
     return table
 
 
-def _expected(table: Table, ties: tuple[int, ...] | None, spec: SqlSpec) -> Expected:
+def expected_of(table: Table, ties: tuple[int, ...] | None, spec: SqlSpec) -> Expected:
+    """Gold's rows that count, with their tie groups under the spec's `order` and `duplicates`.
+
+    Raises:
+        TaskFault: columns of one name under `columns: by_name`.
+    """
     if spec.columns == "by_name" and len({name.lower() for name in table.names}) < table.width:
         raise TaskFault("task.gold_failed", "$.gold: `columns: by_name` needs distinct column names; add aliases")
     if spec.order == "always" and ties is None:

@@ -83,6 +83,8 @@ class SqlSpec(Spec):
 
     fixtures: Annotated[tuple[FixtureName | Script, ...], Field(min_length=1, max_length=8)]
     """The databases an answer runs on: `"pack/fixture"` or `{"script": "…"}`; it must be right on all of them."""
+    dialect: Literal["duckdb", "sqlite"] = "duckdb"
+    """The engine that runs fixtures, gold and answer; nothing is translated from one to the other."""
     mode: Literal["query", "dml"] = "query"
     """`query`: one SELECT, judged by its result. `dml`: one INSERT, UPDATE or DELETE, judged by the rows it changes."""
     gold: Gold
@@ -101,6 +103,12 @@ class SqlSpec(Spec):
     """A date or timestamp equals its ISO text."""
     partial_cap: Annotated[float, Field(ge=0, le=PARTIAL_CAP)] = PARTIAL_CAP
     """The most that a wrong answer can earn under `shaped`; at most 0.3."""
+
+    @model_validator(mode="after")
+    def _sqlite_runs_queries(self) -> SqlSpec:
+        if self.dialect == "sqlite" and (self.mode == "dml" or self.gold.sql is None):
+            raise ValueError("`dialect: sqlite` needs `gold.sql` and `mode: query`")
+        return self
 
     @model_validator(mode="after")
     def _dml_compares_tables(self) -> SqlSpec:
