@@ -106,7 +106,7 @@ def judge_mutants(spec: SqlSpec, task: SqlTask) -> list[Judged] | None:
     gold = spec.gold.sql or ""
     databases = databases_of(spec, task)
     expected: list[Expected] = []
-    admitted = admit(gold, databases.databases[0], spec.mode)
+    admitted = admit(gold, databases.databases[0], spec.mode, spec.as_of)
     if not isinstance(admitted, Admitted):
         return None
     try:
@@ -160,7 +160,7 @@ def _compared(gold: str) -> Literals:
 
 
 def _judge(mutant: Mutant, task: SqlTask, databases: Sequence[OpenFixture], expected: Sequence[Expected]) -> Judged:
-    admitted = admit(mutant.sql, databases[0], task.spec.mode)
+    admitted = admit(mutant.sql, databases[0], task.spec.mode, task.spec.as_of)
     if not isinstance(admitted, Admitted):
         return Judged(mutant, "invalid")
     try:
@@ -244,7 +244,7 @@ def _still_differs(
     fill(instance, "tried", shapes, rows)
     database = OpenFixture(instance.cursor(), "tried")
     try:
-        admitted, other = (admit(sql, database, spec.mode) for sql in (spec.gold.sql or "", mutant.sql))
+        admitted, other = (admit(sql, database, spec.mode, spec.as_of) for sql in (spec.gold.sql or "", mutant.sql))
         if not isinstance(admitted, Admitted) or not isinstance(other, Admitted):
             return False
         (gold,) = run_gold(spec, admitted, [database])
@@ -276,7 +276,7 @@ def _same_when_shuffled(spec: SqlSpec, task: SqlTask) -> bool:
     for source, gold in zip(task.sources, task.expected, strict=True):
         try:
             shuffled = _shuffled(source)
-            admitted = admit(spec.gold.sql or "", shuffled, spec.mode)
+            admitted = admit(spec.gold.sql or "", shuffled, spec.mode, spec.as_of)
             if not isinstance(admitted, Admitted) or differs(admitted, task, shuffled, gold):
                 return False
         except (QueryFailed, LimitExceeded, duckdb.Error):

@@ -21,7 +21,7 @@ from veredicto_verifier.verifiers.sql.sqlite_fixtures import SqliteFixture, open
 MAX_OPEN = 32
 """Fixtures that one process keeps open."""
 
-Key = tuple[str, int, bool, bool]
+Key = tuple[str, int, bool, bool, str | None]
 _SERIALISE = (
     "PREPARE serialise AS SELECT json_serialize_sql($1, skip_null := true, skip_empty := true, skip_default := true)"
 )
@@ -124,7 +124,7 @@ class OpenFixtures:
 
 
 def _key(source: Source) -> Key:
-    return (source.digest, source.memory_mb, source.writable, source.sqlite)
+    return (source.digest, source.memory_mb, source.writable, source.sqlite, source.as_of)
 
 
 @lru_cache(maxsize=1)

@@ -19,6 +19,7 @@ from sqlglot.errors import SqlglotError
 
 from veredicto_verifier.errors import LimitExceeded
 from veredicto_verifier.verifier import Flag
+from veredicto_verifier.verifiers.sql.clock import freeze, text_of
 from veredicto_verifier.verifiers.sql.fixtures import OpenFixture
 from veredicto_verifier.verifiers.sql.functions import METADATA, refused
 from veredicto_verifier.verifiers.sql.running import BROKEN
@@ -64,8 +65,12 @@ class Refusal:
     """The fixture's instance may be unusable now."""
 
 
-def admit(sql: str, fixture: OpenFixture, mode: Literal["query", "dml"] = "query") -> Admitted | Refusal:
+def admit(
+    sql: str, fixture: OpenFixture, mode: Literal["query", "dml"] = "query", as_of: str | None = None
+) -> Admitted | Refusal:
     """Read a query by the fixture's parser and decide whether it may run; it is not run.
+
+    Under `as_of` it is the query with its clocks replaced that is read and that will run.
 
     Raises:
         LimitExceeded: reading it needs more memory than there is.
@@ -85,6 +90,9 @@ def admit(sql: str, fixture: OpenFixture, mode: Literal["query", "dml"] = "query
             wanted = "SELECT" if mode == "query" else "INSERT, UPDATE or DELETE without RETURNING"
             return Refusal("sql.gate", code, f"DuckDB does not read it as one {wanted}: {message}")
         tree = serialised["statements"][0]["node"]
+        if as_of is not None:
+            tree = freeze(tree, as_of, fixture)
+            (parsed,) = fixture.reader.extract_statements(text_of(tree, fixture))
         reading = read(tree)
     except duckdb.OutOfMemoryException as error:
         raise LimitExceeded("memory") from error

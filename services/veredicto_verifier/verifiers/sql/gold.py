@@ -50,7 +50,7 @@ def expected_results(spec: SqlSpec, sources: Sequence[Source], opened: OpenFixtu
 
 
 def _admit_gold(spec: SqlSpec, fixture: OpenFixture) -> Admitted:
-    gate = admit(spec.gold.sql or "", fixture, spec.mode)
+    gate = admit(spec.gold.sql or "", fixture, spec.mode, spec.as_of)
     if isinstance(gate, Admitted):
         return gate
     if gate.code == "sql.nondeterministic":

@@ -19,7 +19,7 @@ class Source:
     `content` is the script, or where a pack keeps it: thousands of prepared tasks share a few scripts, so a task holds
     none of a pack's. `digest` is the script's SHA-256, `memory_mb` what its queries may use (MiB), `place` where the
     spec names it, `writable` whether it is opened as a private copy in memory, for statements that are rolled back,
-    `sqlite` whether SQLite opens it.
+    `sqlite` whether SQLite opens it, and `as_of` what its clock shows there.
     """
 
     place: str
@@ -28,6 +28,7 @@ class Source:
     memory_mb: int
     writable: bool = False
     sqlite: bool = False
+    as_of: str | None = None
 
     def script(self) -> str:
         """The script's text.
@@ -74,7 +75,9 @@ def _of_pack(name: str, place: str, spec: SqlSpec, context: Context) -> Source:
 
 
 def _source(place: str, content: str | Path, digest: str, spec: SqlSpec) -> Source:
-    return Source(place, content, digest, spec.limits.memory_mb, spec.mode == "dml", spec.dialect == "sqlite")
+    sqlite = spec.dialect == "sqlite"
+    clock = spec.as_of if sqlite else None
+    return Source(place, content, digest, spec.limits.memory_mb, spec.mode == "dml", sqlite, clock)
 
 
 def volatile_script(script: str, source: Source) -> None:

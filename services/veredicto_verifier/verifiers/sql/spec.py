@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from datetime import datetime
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_validator
@@ -97,12 +98,22 @@ class SqlSpec(Spec):
     """Which column answers which: one permutation for all rows (up to 8 columns), the position, or the name."""
     numeric: Numeric = Numeric()
     """How numbers compare: `{"rel_tol": 1e-6, "abs_tol": 1e-9}`, or `{"scale": 2}` for exact decimals."""
+    as_of: Annotated[str, StringConstraints(max_length=40)] | None = None
+    """The moment (ISO, UTC unless it has a zone) that the clock shows to gold and answers; null refuses the clock."""
     bool_as_int: bool = False
     """`true` equals 1 and `false` equals 0."""
     dates_as_text: bool = False
     """A date or timestamp equals its ISO text."""
     partial_cap: Annotated[float, Field(ge=0, le=PARTIAL_CAP)] = PARTIAL_CAP
     """The most that a wrong answer can earn under `shaped`; at most 0.3."""
+
+    @model_validator(mode="after")
+    def _as_of_is_a_moment(self) -> SqlSpec:
+        if self.as_of is not None:
+            datetime.fromisoformat(self.as_of)
+            if self.mode == "dml":
+                raise ValueError("`mode: dml` takes no `as_of`; write the moment into the question")
+        return self
 
     @model_validator(mode="after")
     def _sqlite_runs_queries(self) -> SqlSpec:

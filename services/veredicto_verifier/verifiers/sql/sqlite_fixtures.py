@@ -10,6 +10,7 @@ import functools
 import sqlite3
 import tempfile
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from typing import Any
 
 from veredicto_verifier.errors import LimitExceeded, TaskFault
@@ -179,12 +180,19 @@ def _plain_date(name: str, arguments: tuple[Any, ...]) -> Any:
     return _plain().execute(f"SELECT {name}({marks})", arguments).fetchone()[0]
 
 
+def sqlite_moment(as_of: str) -> str:
+    """A moment as SQLite writes it, in UTC."""
+    parsed = datetime.fromisoformat(as_of)
+    plain = parsed if parsed.tzinfo is None else parsed.astimezone(UTC).replace(tzinfo=None)
+    return plain.isoformat(sep=" ", timespec="seconds")
+
+
 @functools.lru_cache(maxsize=1)
 def _plain() -> sqlite3.Connection:
     return sqlite3.connect(":memory:")
 
 
-def open_sqlite(source: Source, as_of: str | None = None) -> SqliteFixture:
+def open_sqlite(source: Source) -> SqliteFixture:
     """Run the script into a file and open that file read-only and immutable; the file is unlinked while open.
 
     Raises:
@@ -209,7 +217,7 @@ def open_sqlite(source: Source, as_of: str | None = None) -> SqliteFixture:
         reader = sqlite3.connect(location, uri=True, isolation_level=None, cached_statements=0)
         for pragma in ("temp_store = MEMORY", "query_only = ON", "trusted_schema = OFF", "cache_size = -16000"):
             reader.execute(f"PRAGMA {pragma}")
-        return SqliteFixture(reader, as_of)
+        return SqliteFixture(reader, None if source.as_of is None else sqlite_moment(source.as_of))
 
 
 def _only_inside(action: int, *_details: object) -> int:

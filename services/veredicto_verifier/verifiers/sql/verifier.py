@@ -93,7 +93,7 @@ def _open_all(task: SqlTask) -> None:
 def _admit(sql: str, task: SqlTask) -> Gate | Refusal:
     if task.spec.dialect == "sqlite":
         return admit_sqlite(sql, open_fixtures().sqlite(task.sources[0]))
-    return admit(sql, open_fixtures().get(task.sources[0]), task.spec.mode)
+    return admit(sql, open_fixtures().get(task.sources[0]), task.spec.mode, task.spec.as_of)
 
 
 def _grade_runs(task: SqlTask, gate: Gate, budget: Budget) -> Grade:
