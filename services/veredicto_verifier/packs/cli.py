@@ -22,6 +22,7 @@ from veredicto_verifier.packs.loading import load_pack
 from veredicto_verifier.packs.pack import Pack
 from veredicto_verifier.packs.scaffold import scaffold, write_files
 from veredicto_verifier.packs.shelf import Shelf, pack_info, task_info
+from veredicto_verifier.packs.transpiling import transpile
 from veredicto_verifier.registry import VERIFIERS
 
 pack_app = typer.Typer(help="Packs: folders of tasks, fixtures and examples.", no_args_is_help=True)
@@ -156,6 +157,25 @@ def export(
         _fail(f"pack {pack.name} has no split {split!r}; it has {', '.join(pack.tasks)}")
     for line in score_items(pack, split, gold=gold):
         typer.echo(line)
+
+
+@pack_app.command("transpile")
+def transpile_pack(
+    what: Annotated[str, typer.Argument(help="Name or folder of a pack with DuckDB tasks.")],
+    to: Annotated[Path, typer.Option("--to", help="New folder of the SQLite pack; its name is the pack's.")],
+    packs: Packs = None,
+    data_dir: DataDir = None,
+    as_json: AsJson = False,
+) -> None:
+    """Make an SQLite pack of the tasks whose translated gold gives the same in SQLite on every fixture."""
+    try:
+        fates = transpile(_pack(what, packs or [], data_dir), to.name, to)
+    except PackFault as fault:
+        _fail(str(fault))
+    if as_json:
+        typer.echo(json.dumps({"folder": str(to), "tasks": fates}))
+        return
+    typer.echo(f"{to}: " + ", ".join(f"{count} {fate}" for fate, count in fates.most_common()))
 
 
 def _shelf(packs: Sequence[Path], data_dir: Path | None) -> Shelf:
