@@ -137,6 +137,8 @@ class Fixture:
 
     path: Path
     digest: str
+    cache: Path | None = None
+    """A folder for what a verifier makes of the file once, by its digest; None keeps nothing."""
 
 
 @dataclass(frozen=True, slots=True)

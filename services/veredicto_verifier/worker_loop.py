@@ -155,9 +155,13 @@ def _score(job: dict[str, Any], tasks: TaskCache, send: Send, progress: dict[str
 
 def _prepare(verifier: Verifier[Any, Any], job: dict[str, Any]) -> tuple[Spec, Any]:
     spec = parse_spec(job["verifier"], job["spec"], VERIFIERS)
-    fixtures = {name: Fixture(Path(entry["path"]), entry["digest"]) for name, entry in job["fixtures"].items()}
+    fixtures = {name: _fixture(**entry) for name, entry in job["fixtures"].items()}
     with _limited(_allowance(spec.limits)):
         return spec, verifier.prepare(spec, Context(fixtures=fixtures, verifiers=VERIFIERS))
+
+
+def _fixture(path: str, digest: str, cache: str | None) -> Fixture:
+    return Fixture(Path(path), digest, Path(cache) if cache else None)
 
 
 def _allowance(limits: Limits) -> Limits:

@@ -6,6 +6,7 @@ grading fixtures do not tell it from gold.
 
 from __future__ import annotations
 
+import tempfile
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -32,10 +33,11 @@ from veredicto_verifier.packs.sql_databases import (
 from veredicto_verifier.packs.sql_mutants import Mutant, mutants
 from veredicto_verifier.verifier import Answer, Completion
 from veredicto_verifier.verifiers.sql.comparison import Expected, compare, compare_changes
-from veredicto_verifier.verifiers.sql.fixtures import OpenFixture, open_fixtures
+from veredicto_verifier.verifiers.sql.fixtures import OpenFixture, connect, open_fixtures
 from veredicto_verifier.verifiers.sql.gates import Admitted, admit
 from veredicto_verifier.verifiers.sql.gold import run_gold
 from veredicto_verifier.verifiers.sql.outcomes import outcome
+from veredicto_verifier.verifiers.sql.prepared import build
 from veredicto_verifier.verifiers.sql.running import Budget, QueryFailed
 from veredicto_verifier.verifiers.sql.sources import Source
 from veredicto_verifier.verifiers.sql.spec import SqlSpec
@@ -264,7 +266,12 @@ def _tuple(cells: Sequence[str | None]) -> str:
 def _shuffled(source: Source) -> OpenFixture:
     """The fixture with the rows of each table in another order."""
     connection = duckdb.connect(":memory:", config={"threads": "1"})
-    connection.execute(source.script())
+    with tempfile.TemporaryDirectory(prefix="veredicto-lint-") as folder:
+        path = f"{folder}/fixture.duckdb"
+        build(source, path, connect)
+        connection.execute(f"ATTACH '{path}' AS fixture (READ_ONLY)")
+        connection.execute("COPY FROM DATABASE fixture TO memory")
+        connection.execute("DETACH fixture")
     tables = connection.execute("SELECT table_name FROM duckdb_tables() WHERE NOT internal").fetchall()
     for (table,) in tables:
         query = f'SELECT * FROM "{table}" ORDER BY hash(rowid + 7)'

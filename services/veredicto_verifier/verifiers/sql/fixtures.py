@@ -1,4 +1,4 @@
-"""Open fixtures: a script is loaded once into a DuckDB file, which is then opened read-only and hardened.
+"""Open fixtures: DuckDB files (see `prepared.py`) that are opened read-only and hardened.
 
 DuckDB has no user who may do less than its process, so these settings are the second line of defence; the first is the
 worker process that can be killed. Opening a fixture costs far more than a query on an open one,
@@ -14,7 +14,7 @@ from functools import lru_cache
 
 import duckdb
 
-from veredicto_verifier.errors import TaskFault
+from veredicto_verifier.verifiers.sql.prepared import database_file, run_script
 from veredicto_verifier.verifiers.sql.sources import Source, volatile_script
 from veredicto_verifier.verifiers.sql.sqlite_fixtures import SqliteFixture, open_sqlite
 
@@ -134,34 +134,27 @@ def open_fixtures() -> OpenFixtures:
 
 
 def _load(source: Source) -> duckdb.DuckDBPyConnection:
-    """Run the script into a file and open that file read-only.
-
-    The file has a fixed name, since the name is the catalog's, which messages can show; it is unlinked while open.
-    """
-    script = source.script()
-    volatile_script(script, source)
-    if source.writable:
-        connection = _connect(":memory:", source, read_only=False)
-        _run_script(connection, script, source)
+    """Open a fixture: its file read-only, or a private copy of it in memory; the file is unlinked while open."""
+    if source.writable and not source.is_archive():
+        script = source.script()
+        volatile_script(script, source)
+        connection = connect(":memory:", source, read_only=False)
+        run_script(connection, script, source)
         return connection
-    with tempfile.TemporaryDirectory(prefix="veredicto-sql-") as folder:
-        path = f"{folder}/fixture.duckdb"
-        with _connect(path, source, read_only=False) as connection:
-            _run_script(connection, script, source)
-        return _connect(path, source, read_only=True)
+    beside = source.cache if source.cache is not None and source.cache.is_dir() else None  # links need one disk
+    with tempfile.TemporaryDirectory(prefix=".veredicto-sql-", dir=beside) as folder:
+        path = database_file(source, folder, connect)
+        if not source.writable:
+            return connect(path, source, read_only=True)
+        connection = connect(":memory:", source, read_only=False, hardened=False)
+        connection.execute(f"ATTACH '{path}' AS fixture (READ_ONLY)")
+        connection.execute("COPY FROM DATABASE fixture TO memory")
+        connection.execute("DETACH fixture")
+        return _hardened(connection)
 
 
-def _run_script(connection: duckdb.DuckDBPyConnection, script: str, source: Source) -> None:
-    try:
-        connection.execute(script)
-    except duckdb.IOException:
-        raise  # our disk, not the script
-    except (duckdb.Error, UnicodeError) as error:
-        first = str(error).splitlines()[0][:150]
-        raise TaskFault("task.spec_invalid", f"{source.place}: the script fails: {first}") from error
-
-
-def _connect(path: str, source: Source, *, read_only: bool) -> duckdb.DuckDBPyConnection:
+def connect(path: str, source: Source, *, read_only: bool, hardened: bool = True) -> duckdb.DuckDBPyConnection:
+    """Open a DuckDB file with the settings of a fixture."""
     connection = duckdb.connect(
         path,
         read_only=read_only,
@@ -177,6 +170,10 @@ def _connect(path: str, source: Source, *, read_only: bool) -> duckdb.DuckDBPyCo
             "max_expression_depth": "250",
         },
     )
+    return _hardened(connection) if hardened else connection
+
+
+def _hardened(connection: duckdb.DuckDBPyConnection) -> duckdb.DuckDBPyConnection:
     for statement in _HARDEN:
         connection.execute(statement)
     return connection

@@ -19,7 +19,8 @@ class Source:
     `content` is the script, or where a pack keeps it: thousands of prepared tasks share a few scripts, so a task holds
     none of a pack's. `digest` is the script's SHA-256, `memory_mb` what its queries may use (MiB), `place` where the
     spec names it, `writable` whether it is opened as a private copy in memory, for statements that are rolled back,
-    `sqlite` whether SQLite opens it, and `as_of` what its clock shows there.
+    `sqlite` whether SQLite opens it, and `as_of` what its clock shows there; `cache` is the folder
+    in which a pack's fixture is prepared once.
     """
 
     place: str
@@ -29,6 +30,27 @@ class Source:
     writable: bool = False
     sqlite: bool = False
     as_of: str | None = None
+    cache: Path | None = None
+
+    def is_archive(self) -> bool:
+        """Whether it is an archive of a schema and data files rather than a script."""
+        if isinstance(self.content, str):
+            return False
+        with self.content.open("rb") as file:
+            return file.read(4) == b"PK\x03\x04"
+
+    def path(self) -> Path:
+        """The file of a pack's fixture.
+
+        Raises:
+            TaskFault: it is no longer the one that the digest names.
+        """
+        assert isinstance(self.content, Path)
+        with self.content.open("rb") as file:
+            if hashlib.file_digest(file, "sha256").hexdigest() != self.digest:
+                name = self.content.name[:80]
+                raise TaskFault("task.unknown_fixture", f"{self.place}: {name!r} changed on disk; load the pack again")
+        return self.content
 
     def script(self) -> str:
         """The script's text.
@@ -38,10 +60,7 @@ class Source:
         """
         if isinstance(self.content, str):
             return self.content
-        name = self.content.name[:80]
-        content = self.content.read_bytes()
-        if hashlib.sha256(content).hexdigest() != self.digest:
-            raise TaskFault("task.unknown_fixture", f"{self.place}: {name!r} changed on disk; load the pack again")
+        name, content = self.content.name[:80], self.path().read_bytes()
         try:
             return content.decode()
         except UnicodeDecodeError as error:
@@ -69,15 +88,16 @@ def _of_pack(name: str, place: str, spec: SqlSpec, context: Context) -> Source:
     fixture = context.fixtures.get(name)
     if fixture is None:
         raise TaskFault("task.unknown_fixture", f"{place}: no fixture is named {name[:80]!r}; see the pack's fixtures/")
-    if fixture.path.suffix != ".sql":
-        raise TaskFault("task.unknown_fixture", f"{place}: {fixture.path.name[:80]!r} is no .sql script")
-    return _source(place, fixture.path, fixture.digest.removeprefix("sha256:"), spec)
+    if fixture.path.suffix not in ("", ".sql", ".zip"):  # the ledger's copies have no suffix
+        message = f"{place}: {fixture.path.name[:80]!r} is neither a .sql script nor a .zip of CSV and Parquet files"
+        raise TaskFault("task.unknown_fixture", message)
+    return _source(place, fixture.path, fixture.digest.removeprefix("sha256:"), spec, fixture.cache)
 
 
-def _source(place: str, content: str | Path, digest: str, spec: SqlSpec) -> Source:
+def _source(place: str, content: str | Path, digest: str, spec: SqlSpec, cache: Path | None = None) -> Source:
     sqlite = spec.dialect == "sqlite"
     clock = spec.as_of if sqlite else None
-    return Source(place, content, digest, spec.limits.memory_mb, spec.mode == "dml", sqlite, clock)
+    return Source(place, content, digest, spec.limits.memory_mb, spec.mode == "dml", sqlite, clock, cache)
 
 
 def volatile_script(script: str, source: Source) -> None:

@@ -198,6 +198,8 @@ def open_sqlite(source: Source) -> SqliteFixture:
     Raises:
         TaskFault: the script fails, or differs from run to run.
     """
+    if source.is_archive():
+        raise TaskFault("task.unknown_fixture", f"{source.place}: SQLite takes a .sql script, not an archive")
     script = source.script()
     volatile_script(script, source)
     with tempfile.TemporaryDirectory(prefix="veredicto-sqlite-") as folder:
