@@ -72,7 +72,7 @@ def against_fresh_on_the_bank(pack: Pack) -> Figure:
     tasks = list(pack.tasks["test"].values())
     queries = [task for task in tasks if task.category != "dml"][:NUM_TASKS]
     ours = theirs = 0.0
-    count = 0
+    count = sampled = 0
     for number, task in enumerate(queries):
         spec = SqlSpec.model_validate(task.spec)
         gold = str(spec.gold.sql)
@@ -85,8 +85,12 @@ def against_fresh_on_the_bank(pack: Pack) -> Figure:
         count += len(answers)
         if number % 8 == 0:  # a sample of the baseline is enough: it costs the same each time
             scripts = [pack.fixtures[name].path.read_text(encoding="utf-8") for name in task.spec["fixtures"]]
-            theirs += cpu(lambda gold=gold, scripts=scripts: fresh(gold, gold, scripts))  # type: ignore[misc]
-    baseline = theirs / len(range(0, len(queries), 8))
+            started = time.process_time()
+            for answer in (answers[0], answers[-1]):  # half right, half wrong, as above
+                fresh(gold, answer, scripts)
+            theirs += time.process_time() - started
+            sampled += 2
+    baseline = theirs / sampled
     print(f"bank-sql: {1e3 * ours / count:.2f} ms a verdict, fresh {1e3 * baseline:.0f} ms, {count} verdicts")
     return Figure("bank_sql_over_fresh", baseline / (ours / count), "at least", 20, "x")
 
@@ -107,6 +111,8 @@ def fresh(gold: str, answer: str, scripts: Sequence[str]) -> bool:
             expected = connection.execute(gold).fetchall()
             if Counter(connection.execute(answer).fetchall()) != Counter(expected):
                 return False
+        except duckdb.Error:
+            return False
         finally:
             connection.close()
     return True
