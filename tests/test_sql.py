@@ -20,11 +20,12 @@ from veredicto_verifier.specs import parse_spec
 from veredicto_verifier.verifier import Answer, Completion, Context, Fixture, Grade
 from veredicto_verifier.verifiers.sql import VERIFIER
 from veredicto_verifier.verifiers.sql.comparison import Comparison, Expected, Rules, compare
-from veredicto_verifier.verifiers.sql.fixtures import OpenFixture, OpenFixtures, Source
+from veredicto_verifier.verifiers.sql.fixtures import OpenFixture, OpenFixtures
 from veredicto_verifier.verifiers.sql.functions import ALLOWED, CLOCK_WORDS, VOLATILE, volatile_words
 from veredicto_verifier.verifiers.sql.gates import Admitted, admit
 from veredicto_verifier.verifiers.sql.matching import Closeness, distinct, matched
 from veredicto_verifier.verifiers.sql.running import Budget, QueryFailed
+from veredicto_verifier.verifiers.sql.sources import Source
 from veredicto_verifier.verifiers.sql.spec import SqlSpec
 from veredicto_verifier.verifiers.sql.values import Row, Table
 

@@ -137,6 +137,8 @@ class Fixture:
 
     path: Path
     digest: str
+    cache: Path | None = None
+    """A folder for what a verifier makes of the file once, by its digest; None keeps nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,7 +160,9 @@ class Verifier(Generic[SpecT, TaskT]):
     """A deterministic checker with a name and a version.
 
     The worker calls `prepare(spec, context)` once per task (its result is cached by task digest; here gold is run
-    and checked, and `TaskFault` raised if the task is broken), then `grade(task, answer)` once per completion.
+    and checked, and `TaskFault` raised if the task is broken), then `grade(task, answer)` once per completion. A task
+    that holds resources has a `close()`; one whose resources can be evicted meanwhile has `evicted()` and `reopen()`,
+    which the worker calls before it charges anything to a completion.
     `grade` never raises for anything a completion can hold; `LimitExceeded` is the one way out.
     """
 

@@ -49,7 +49,10 @@ class Job:
 
     def frame(self) -> bytes:
         """The job as it crosses to the worker."""
-        fixtures = {name: {"path": str(f.path), "digest": f.digest} for name, f in self.fixtures.items()}
+        fixtures = {
+            name: {"path": str(f.path), "digest": f.digest, "cache": f.cache and str(f.cache)}
+            for name, f in self.fixtures.items()
+        }
         calls = [{"name": call.name, "arguments": call.arguments, "id": call.id} for call in self.calls]
         return frames.encode(
             {

@@ -132,6 +132,11 @@ def _score(job: dict[str, Any], tasks: TaskCache, send: Send, progress: dict[str
         progress["phase"] = "grade"
         send({"phase": "grade"})
     spec, task = kept
+    if getattr(task, "evicted", bool)():
+        send({"phase": "prepare"})
+        with _limited(_allowance(spec.limits)):
+            task.reopen()
+        send({"phase": "grade"})
     calls = tuple(ToolCall(**call) for call in job["calls"])
     started, cpu_before = time.perf_counter(), time.process_time()
     with _limited(spec.limits):
@@ -152,11 +157,18 @@ def _score(job: dict[str, Any], tasks: TaskCache, send: Send, progress: dict[str
 
 def _prepare(verifier: Verifier[Any, Any], job: dict[str, Any]) -> tuple[Spec, Any]:
     spec = parse_spec(job["verifier"], job["spec"], VERIFIERS)
-    fixtures = {name: Fixture(Path(entry["path"]), entry["digest"]) for name, entry in job["fixtures"].items()}
-    limits = spec.limits
-    allowance = Limits(cpu_s=min(300.0, limits.cpu_s + PREPARE_SECONDS), memory_mb=max(2048, limits.memory_mb))
-    with _limited(allowance):
+    fixtures = {name: _fixture(**entry) for name, entry in job["fixtures"].items()}
+    with _limited(_allowance(spec.limits)):
         return spec, verifier.prepare(spec, Context(fixtures=fixtures, verifiers=VERIFIERS))
+
+
+def _fixture(path: str, digest: str, cache: str | None) -> Fixture:
+    return Fixture(Path(path), digest, Path(cache) if cache else None)
+
+
+def _allowance(limits: Limits) -> Limits:
+    """What preparing a task may use; none of it is the completion's."""
+    return Limits(cpu_s=min(300.0, limits.cpu_s + PREPARE_SECONDS), memory_mb=max(2048, limits.memory_mb))
 
 
 @contextmanager

@@ -16,6 +16,7 @@ from veredicto_verifier.errors import PackFault
 GENERATORS = "veredicto_verifier.packs.generators"
 
 BUILTIN: dict[str, str] = {
+    "bank-sql": "bank_sql",
     "bank-tools": "bank_tools",
     "cfdi-mini": "cfdi_mini",
     "demo-sql": "demo_sql",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -16,11 +17,12 @@ from rich.table import Table
 from veredicto_verifier.errors import PackFault, TaskFault
 from veredicto_verifier.packs.checking import check_pack
 from veredicto_verifier.packs.exporting import export_folder, score_items
-from veredicto_verifier.packs.lints import Finding
+from veredicto_verifier.packs.lints import Finding, Tally
 from veredicto_verifier.packs.loading import load_pack
 from veredicto_verifier.packs.pack import Pack
 from veredicto_verifier.packs.scaffold import scaffold, write_files
 from veredicto_verifier.packs.shelf import Shelf, pack_info, task_info
+from veredicto_verifier.packs.transpiling import transpile
 from veredicto_verifier.registry import VERIFIERS
 
 pack_app = typer.Typer(help="Packs: folders of tasks, fixtures and examples.", no_args_is_help=True)
@@ -76,6 +78,7 @@ def check(
     ] = None,
     packs: Packs = None,
     data_dir: DataDir = None,
+    quick: Annotated[bool, typer.Option("--quick", help="Leave out the lints that run mutants of gold.")] = False,
     as_json: AsJson = False,
 ) -> None:
     """Run every task's gold against itself and report errors and lints; exit status 1 if there are errors."""
@@ -85,12 +88,15 @@ def check(
     else:
         shelf = _shelf(packs or [], data_dir)
         chosen, faults = list(shelf.packs.values()), shelf.faults
-    findings = {pack.name: _check_with_progress(pack) for pack in chosen}
+    tallies: dict[str, Tally] = {pack.name: Counter() for pack in chosen}
+    findings = {pack.name: _check_with_progress(pack, None if quick else tallies[pack.name]) for pack in chosen}
     if as_json:
         report = {name: [asdict(finding) for finding in found] for name, found in findings.items()}
-        typer.echo(json.dumps({"findings": report, "faults": list(faults)}, ensure_ascii=False))
+        numbers = {name: dict(sorted(tally.items())) for name, tally in tallies.items() if tally}
+        typer.echo(json.dumps({"findings": report, "faults": list(faults), "counted": numbers}, ensure_ascii=False))
     else:
         for pack in chosen:
+            _print_tally(tallies[pack.name])
             _print_findings(pack, findings[pack.name])
         for fault in faults:
             typer.echo(f"error: {fault}")
@@ -153,6 +159,25 @@ def export(
         typer.echo(line)
 
 
+@pack_app.command("transpile")
+def transpile_pack(
+    what: Annotated[str, typer.Argument(help="Name or folder of a pack with DuckDB tasks.")],
+    to: Annotated[Path, typer.Option("--to", help="New folder of the SQLite pack; its name is the pack's.")],
+    packs: Packs = None,
+    data_dir: DataDir = None,
+    as_json: AsJson = False,
+) -> None:
+    """Make an SQLite pack of the tasks whose translated gold gives the same in SQLite on every fixture."""
+    try:
+        fates = transpile(_pack(what, packs or [], data_dir), to.name, to)
+    except PackFault as fault:
+        _fail(str(fault))
+    if as_json:
+        typer.echo(json.dumps({"folder": str(to), "tasks": fates}))
+        return
+    typer.echo(f"{to}: " + ", ".join(f"{count} {fate}" for fate, count in fates.most_common()))
+
+
 def _shelf(packs: Sequence[Path], data_dir: Path | None) -> Shelf:
     cache = Path(typer.get_app_dir("veredicto")) if data_dir is None else data_dir
     return Shelf.load(packs, cache=cache / "packs", verifiers=VERIFIERS)
@@ -192,11 +217,11 @@ def _show_task(ref: str, packs: Sequence[Path], data_dir: Path | None, gold: boo
     return task_info(pack, task).model_dump() | ({"spec": dict(task.spec)} if gold else {})
 
 
-def _check_with_progress(pack: Pack) -> list[Finding]:
+def _check_with_progress(pack: Pack, tally: Tally | None = None) -> list[Finding]:
     console = Console(stderr=True)
     with Progress(console=console, transient=True, disable=not console.is_terminal) as progress:
         bar = progress.add_task(pack.name, total=sum(map(len, pack.tasks.values())))
-        return check_pack(pack, VERIFIERS, lambda: progress.advance(bar))
+        return check_pack(pack, VERIFIERS, lambda: progress.advance(bar), tally)
 
 
 def _print_findings(pack: Pack, findings: Sequence[Finding]) -> None:
@@ -205,6 +230,25 @@ def _print_findings(pack: Pack, findings: Sequence[Finding]) -> None:
     errors = sum(finding.level == "error" for finding in findings)
     count = sum(map(len, pack.tasks.values()))
     typer.echo(f"{pack.name}: {count} tasks, {errors} errors, {len(findings) - errors} lints")
+
+
+def _print_tally(tally: Tally) -> None:
+    """The mutants of a pack: how many count, how many pass although they are wrong, by kind."""
+    counted = tally["mutants.counted"]
+    if not counted:
+        return
+    table = Table("kind of mutant", "counted", "accepted")
+    for name in sorted(name for name in tally if name.startswith("kind.") and name.endswith(".counted")):
+        kind = name.removeprefix("kind.").removesuffix(".counted")
+        table.add_row(kind, str(tally[name]), str(tally[f"kind.{kind}.accepted"]))
+    Console().print(table)
+    accepted, tasks = tally["mutants.accepted"], tally["tasks"]
+    typer.echo(
+        f"{counted} mutants counted ({counted / tasks:.1f} a task), {accepted} accepted "
+        f"({100 * accepted / counted:.2f} %, at most {tally['mutants.most_accepted']} a task), "
+        f"{tally['mutants.equivalent']} equivalent, {tally['mutants.invalid']} that do not run; "
+        f"{tally['constants.accepted']} constants accepted"
+    )
 
 
 def _fail(message: str) -> NoReturn:

@@ -6,6 +6,7 @@ pass: that is an error of the check, since nobody can learn from it.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -30,6 +31,9 @@ class Finding:
 
 Found = tuple[Level, str, str]
 """Level, code, message."""
+Tally = Counter[str]
+"""The numbers of a pack's report by name (`mutants.counted`)."""
+CountingLint = Callable[[Any, Any, Tally], Iterator[Found]]
 Lint = Callable[[Any, Any], Iterator[Found]]
 """From a verifier's spec and its prepared task to what is weak about it."""
 
@@ -101,6 +105,13 @@ def lint_tools(spec: Any, _task: Any) -> Iterator[Found]:
         yield "lint", "lint.any_words", "any words pass as the refusal; list in `refusal_words` what it must name"
 
 
+def lint_sql_queries(spec: Any, task: Any, tally: Tally) -> Iterator[Found]:
+    """Mutants of gold, constants and shuffled rows; DuckDB is loaded only for a pack that needs it."""
+    from veredicto_verifier.packs.sql_lints import lint_queries
+
+    yield from lint_queries(spec, task, tally)
+
+
 LINTS: dict[str, tuple[Lint, ...]] = {
     "cfdi": (lint_cfdi,),
     "json": (lint_json,),
@@ -111,11 +122,17 @@ LINTS: dict[str, tuple[Lint, ...]] = {
 }
 """By verifier; the order is the order of the report."""
 
+COUNTING_LINTS: dict[str, tuple[CountingLint, ...]] = {"sql": (lint_sql_queries,)}
+"""Lints that run many queries and add their numbers to the report."""
 
-def lint_task(name: str, spec: Spec, task: Any) -> Iterator[Found]:
-    """What is weak about one prepared task."""
+
+def lint_task(name: str, spec: Spec, task: Any, tally: Tally | None = None) -> Iterator[Found]:
+    """What is weak about one prepared task; the lints that count run only when there is a tally to add to."""
     for lint in LINTS.get(name, ()):
         yield from lint(spec, task)
+    if tally is not None:
+        for counting in COUNTING_LINTS.get(name, ()):
+            yield from counting(spec, task, tally)
 
 
 def lint_pack(pack: Pack) -> Iterator[Finding]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -53,7 +53,7 @@ class Shelf:
             if pack.name in packs:
                 faults.append(f"{folder}: a pack named {pack.name!r} is loaded from {packs[pack.name].folder} already")
                 continue
-            packs[pack.name] = pack
+            packs[pack.name] = pack if cache is None else _keeping(pack, cache / "prepared")
         return cls(packs, tuple(faults))
 
     def find(self, ref: str) -> tuple[PackTask, Pack]:
@@ -177,6 +177,11 @@ def task_info(pack: Pack, task: PackTask) -> TaskInfo:
         verifier=task.verifier,
         prompt=_wire(task.prompt),
     )
+
+
+def _keeping(pack: Pack, folder: Path) -> Pack:
+    """The pack with a folder in which its fixtures are prepared once."""
+    return replace(pack, fixtures={name: replace(one, cache=folder) for name, one in pack.fixtures.items()})
 
 
 def _candidates(folders: Sequence[Path], cache: Path | None, faults: list[str]) -> list[Path]:

@@ -70,6 +70,16 @@ class AllTask:
         for part in self.parts:
             _close(part.task)
 
+    def evicted(self) -> bool:
+        """Whether a criterion's task lost resources that it must open again."""
+        return any(getattr(part.task, "evicted", bool)() for part in self.parts)
+
+    def reopen(self) -> None:
+        """Open again what criteria's tasks lost."""
+        for part in self.parts:
+            if getattr(part.task, "evicted", bool)():
+                part.task.reopen()
+
 
 def prepare(spec: AllSpec, context: Context) -> AllTask:
     """Prepare every criterion.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from operator import itemgetter
 from typing import Literal
 
@@ -31,7 +31,8 @@ class Rules:
     @classmethod
     def of(cls, spec: SqlSpec) -> Rules:
         """The rules that a spec asks for."""
-        return cls(spec.columns, spec.duplicates == "set", Closeness(spec.numeric.rel_tol, spec.numeric.abs_tol))
+        columns = "positional" if spec.mode == "dml" else spec.columns
+        return cls(columns, spec.duplicates == "set", Closeness(spec.numeric.rel_tol, spec.numeric.abs_tol))
 
     def rows(self, table: Table) -> list[Row]:
         """The rows that count."""
@@ -82,6 +83,16 @@ def compare(expected: Expected, answer: Table, rules: Rules, *, measure: bool) -
         return Comparison("sql.values", reason, search.best_f1() if measure else 0.0)
     reason = f"{_count(len(rows), 'row')}, gold has another number"
     return Comparison("sql.row_count", reason, search.best_f1() if measure else 0.0)
+
+
+def compare_changes(expected: Expected, answer: Table, rules: Rules, *, measure: bool) -> Comparison:
+    """Compare the rows that a change removes and adds with those of gold; see `compare`."""
+    if not expected.table.rows and not answer.rows:
+        return Comparison(None)
+    if expected.table.names != answer.names:
+        return Comparison("sql.other_table", "it changes another table than gold does", 0.0)
+    found = compare(expected, answer, rules, measure=measure)
+    return found if found.code is None else replace(found, reason=f"of the rows removed and added: {found.reason}")
 
 
 def f1(paired: int, left: int, right: int) -> float:

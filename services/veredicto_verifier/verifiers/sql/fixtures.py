@@ -1,4 +1,4 @@
-"""Open fixtures: a script is loaded once into a DuckDB file, which is then opened read-only and hardened.
+"""Open fixtures: DuckDB files (see `prepared.py`) that are opened read-only and hardened.
 
 DuckDB has no user who may do less than its process, so these settings are the second line of defence; the first is the
 worker process that can be killed. Opening a fixture costs far more than a query on an open one,
@@ -7,23 +7,21 @@ so a process keeps the last `MAX_OPEN` open.
 
 from __future__ import annotations
 
-import hashlib
 import tempfile
 from collections import OrderedDict
-from dataclasses import dataclass
+from collections.abc import Callable
 from functools import lru_cache
-from pathlib import Path
 
 import duckdb
 
-from veredicto_verifier.errors import TaskFault
-from veredicto_verifier.verifier import Context
-from veredicto_verifier.verifiers.sql.functions import volatile_words
-from veredicto_verifier.verifiers.sql.spec import Script, SqlSpec
+from veredicto_verifier.verifiers.sql.prepared import database_file, run_script
+from veredicto_verifier.verifiers.sql.sources import Source, volatile_script
+from veredicto_verifier.verifiers.sql.sqlite_fixtures import SqliteFixture, open_sqlite
 
 MAX_OPEN = 32
 """Fixtures that one process keeps open."""
 
+Key = tuple[str, int, bool, bool, str | None]
 _SERIALISE = (
     "PREPARE serialise AS SELECT json_serialize_sql($1, skip_null := true, skip_empty := true, skip_default := true)"
 )
@@ -37,56 +35,29 @@ _HARDEN = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Source:
-    """A fixture before it is opened.
-
-    `content` is the script, or where a pack keeps it: thousands of prepared tasks share a few scripts, so a task holds
-    none of a pack's. `digest` is the script's SHA-256, `memory_mb` what its queries may use (MiB), `place` where the
-    spec names it.
-    """
-
-    place: str
-    content: str | Path
-    digest: str
-    memory_mb: int
-
-    def script(self) -> str:
-        """The script's text.
-
-        Raises:
-            TaskFault: it is no UTF-8 text, or the file is no longer the one that the digest names.
-        """
-        if isinstance(self.content, str):
-            return self.content
-        name = self.content.name[:80]
-        content = self.content.read_bytes()
-        if hashlib.sha256(content).hexdigest() != self.digest:
-            raise TaskFault("task.unknown_fixture", f"{self.place}: {name!r} changed on disk; load the pack again")
-        try:
-            return content.decode()
-        except UnicodeDecodeError as error:
-            raise TaskFault("task.unknown_fixture", f"{self.place}: {name!r} is not UTF-8 text") from error
-
-
 class OpenFixture:
     """A loaded fixture, open read-only.
 
     `tables` and `macros` are the lower-case names that the script defined. `reader` runs none of the model's queries;
-    it parses them.
+    it parses them. `memo` keeps what was found out about the unchanged data. `schema` is the one that queries see, if
+    it is not `main`.
     """
 
-    def __init__(self, connection: duckdb.DuckDBPyConnection) -> None:
-        self._connection = connection
-        self.reader = connection.cursor()
+    def __init__(self, connection: duckdb.DuckDBPyConnection, schema: str | None = None) -> None:
+        self._connection, self._schema = connection, schema
+        self.reader = self.cursor()
         self.tables = frozenset(_names(self.reader, "SELECT table_name FROM duckdb_tables() WHERE NOT internal"))
         self.tables |= frozenset(_names(self.reader, "SELECT view_name FROM duckdb_views() WHERE NOT internal"))
         self.macros = frozenset(_names(self.reader, "SELECT function_name FROM duckdb_functions() WHERE NOT internal"))
         self.reader.execute(_SERIALISE)
+        self.memo: dict[object, object] = {}
 
     def cursor(self) -> duckdb.DuckDBPyConnection:
         """A fresh cursor: its own temporary schema, search path and variables."""
-        return self._connection.cursor()
+        cursor = self._connection.cursor()
+        if self._schema is not None:
+            cursor.execute(f"SET schema = '{self._schema}'")
+        return cursor
 
     def serialise(self, sql: str) -> str:
         """DuckDB's syntax tree of `sql` as JSON text."""
@@ -110,10 +81,13 @@ class OpenFixtures:
 
     def __init__(self, limit: int = MAX_OPEN) -> None:
         self._limit = limit
-        self._open: OrderedDict[tuple[str, int], OpenFixture] = OrderedDict()
+        self._open: OrderedDict[Key, OpenFixture | SqliteFixture] = OrderedDict()
 
     def __len__(self) -> int:
         return len(self._open)
+
+    def __contains__(self, source: Source) -> bool:
+        return _key(source) in self._open
 
     def get(self, source: Source) -> OpenFixture:
         """The open fixture of a source, opened now if it was not.
@@ -121,22 +95,36 @@ class OpenFixtures:
         Raises:
             TaskFault: the script fails, or differs from run to run.
         """
-        key = (source.digest, source.memory_mb)
+        found = self._get(source, lambda: OpenFixture(_load(source)))
+        assert isinstance(found, OpenFixture)
+        return found
+
+    def sqlite(self, source: Source) -> SqliteFixture:
+        """The same for a fixture that SQLite opens."""
+        found = self._get(source, lambda: open_sqlite(source))
+        assert isinstance(found, SqliteFixture)
+        return found
+
+    def _get(self, source: Source, load: Callable[[], OpenFixture | SqliteFixture]) -> OpenFixture | SqliteFixture:
+        key = _key(source)
         found = self._open.get(key)
         if found is not None:
             self._open.move_to_end(key)
             return found
-        fixture = OpenFixture(_load(source))
-        self._open[key] = fixture
+        fixture = self._open[key] = load()
         while len(self._open) > self._limit:
             self._open.popitem(last=False)[1].close()
         return fixture
 
     def discard(self, source: Source) -> None:
         """Close a fixture whose instance may be broken; the next `get` loads it again."""
-        broken = self._open.pop((source.digest, source.memory_mb), None)
+        broken = self._open.pop(_key(source), None)
         if broken is not None:
             broken.close()
+
+
+def _key(source: Source) -> Key:
+    return (source.digest, source.memory_mb, source.writable, source.sqlite, source.as_of)
 
 
 @lru_cache(maxsize=1)
@@ -145,58 +133,30 @@ def open_fixtures() -> OpenFixtures:
     return OpenFixtures()
 
 
-def sources(spec: SqlSpec, context: Context) -> tuple[Source, ...]:
-    """Where a spec's fixtures come from.
-
-    Raises:
-        TaskFault: `task.unknown_fixture`.
-    """
-    found = []
-    for index, fixture in enumerate(spec.fixtures):
-        place = f"$.fixtures[{index}]"
-        if isinstance(fixture, Script):
-            digest = hashlib.sha256(fixture.script.encode("utf-8", "surrogatepass")).hexdigest()
-            found.append(Source(place, fixture.script, digest, spec.limits.memory_mb))
-        else:
-            found.append(_of_pack(fixture, place, spec, context))
-    return tuple(found)
-
-
-def _of_pack(name: str, place: str, spec: SqlSpec, context: Context) -> Source:
-    fixture = context.fixtures.get(name)
-    if fixture is None:
-        raise TaskFault("task.unknown_fixture", f"{place}: no fixture is named {name[:80]!r}; see the pack's fixtures/")
-    if fixture.path.suffix != ".sql":
-        raise TaskFault("task.unknown_fixture", f"{place}: {fixture.path.name[:80]!r} is no .sql script")
-    return Source(place, fixture.path, fixture.digest.removeprefix("sha256:"), spec.limits.memory_mb)
-
-
 def _load(source: Source) -> duckdb.DuckDBPyConnection:
-    """Run the script into a file and open that file read-only.
-
-    The file has a fixed name, since the name is the catalog's, which messages can show; it is unlinked while open.
-    """
-    script = source.script()
-    words = volatile_words(script)
-    if words:
-        message = f"{source.place}: the script uses {words[0]}, whose value differs from run to run"
-        raise TaskFault("task.gold_volatile", message)
-    with tempfile.TemporaryDirectory(prefix="veredicto-sql-") as folder:
-        path = Path(folder) / "fixture.duckdb"
-        with _connect(path, source, read_only=False) as connection:
-            try:
-                connection.execute(script)
-            except duckdb.IOException:
-                raise  # our disk, not the script
-            except (duckdb.Error, UnicodeError) as error:
-                first = str(error).splitlines()[0][:150]
-                raise TaskFault("task.spec_invalid", f"{source.place}: the script fails: {first}") from error
-        return _connect(path, source, read_only=True)
+    """Open a fixture: its file read-only, or a private copy of it in memory; the file is unlinked while open."""
+    if source.writable and not source.is_archive():
+        script = source.script()
+        volatile_script(script, source)
+        connection = connect(":memory:", source, read_only=False)
+        run_script(connection, script, source)
+        return connection
+    beside = source.cache if source.cache is not None and source.cache.is_dir() else None  # links need one disk
+    with tempfile.TemporaryDirectory(prefix=".veredicto-sql-", dir=beside) as folder:
+        path = database_file(source, folder, connect)
+        if not source.writable:
+            return connect(path, source, read_only=True)
+        connection = connect(":memory:", source, read_only=False, hardened=False)
+        connection.execute(f"ATTACH '{path}' AS fixture (READ_ONLY)")
+        connection.execute("COPY FROM DATABASE fixture TO memory")
+        connection.execute("DETACH fixture")
+        return _hardened(connection)
 
 
-def _connect(path: Path, source: Source, *, read_only: bool) -> duckdb.DuckDBPyConnection:
+def connect(path: str, source: Source, *, read_only: bool, hardened: bool = True) -> duckdb.DuckDBPyConnection:
+    """Open a DuckDB file with the settings of a fixture."""
     connection = duckdb.connect(
-        str(path),
+        path,
         read_only=read_only,
         config={
             "threads": "1",
@@ -210,6 +170,10 @@ def _connect(path: Path, source: Source, *, read_only: bool) -> duckdb.DuckDBPyC
             "max_expression_depth": "250",
         },
     )
+    return _hardened(connection) if hardened else connection
+
+
+def _hardened(connection: duckdb.DuckDBPyConnection) -> duckdb.DuckDBPyConnection:
     for statement in _HARDEN:
         connection.execute(statement)
     return connection

@@ -10,7 +10,7 @@ import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import duckdb
 import sqlglot
@@ -19,6 +19,7 @@ from sqlglot.errors import SqlglotError
 
 from veredicto_verifier.errors import LimitExceeded
 from veredicto_verifier.verifier import Flag
+from veredicto_verifier.verifiers.sql.clock import freeze, text_of
 from veredicto_verifier.verifiers.sql.fixtures import OpenFixture
 from veredicto_verifier.verifiers.sql.functions import METADATA, refused
 from veredicto_verifier.verifiers.sql.running import BROKEN
@@ -33,6 +34,8 @@ _WRITE_WORD = re.compile(
     r"\b(insert|update|delete|merge|create|drop|alter|truncate|copy|attach|detach|replace\s+into|set|call|pragma)\b",
     re.IGNORECASE,
 )
+_CHANGES = {duckdb.StatementType.INSERT, duckdb.StatementType.UPDATE, duckdb.StatementType.DELETE}
+_CHANGE = "veredicto_change"
 _WRITERS = (
     exp.Insert, exp.Update, exp.Delete, exp.Merge, exp.Create, exp.Drop, exp.Alter, exp.TruncateTable, exp.Copy,
     exp.Attach, exp.Detach, exp.Command,
@@ -46,6 +49,8 @@ class Admitted:
     statement: duckdb.Statement
     tree: dict[str, Any]
     flags: tuple[Flag, ...] = ()
+    target: str | None = None
+    """Under `mode: dml` the table that it changes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,8 +65,12 @@ class Refusal:
     """The fixture's instance may be unusable now."""
 
 
-def admit(sql: str, fixture: OpenFixture) -> Admitted | Refusal:
+def admit(
+    sql: str, fixture: OpenFixture, mode: Literal["query", "dml"] = "query", as_of: str | None = None
+) -> Admitted | Refusal:
     """Read a query by the fixture's parser and decide whether it may run; it is not run.
+
+    Under `as_of` it is the query with its clocks replaced that is read and that will run.
 
     Raises:
         LimitExceeded: reading it needs more memory than there is.
@@ -69,27 +78,50 @@ def admit(sql: str, fixture: OpenFixture) -> Admitted | Refusal:
     parsed = _parse(sql, fixture)
     if isinstance(parsed, Refusal):
         return parsed
-    if parsed.type != duckdb.StatementType.SELECT:
+    if mode == "dml" and parsed.type not in _CHANGES:
+        return Refusal("sql.gate", "sql.not_write", f"{parsed.type.name} is no INSERT, UPDATE or DELETE; write one")
+    if mode == "query" and parsed.type != duckdb.StatementType.SELECT:
         return Refusal("sql.gate", "sql.not_select", _not_select(parsed))
     try:
-        serialised = json.loads(fixture.serialise(sql))
+        serialised = json.loads(fixture.serialise(sql if mode == "query" else _as_select(sql)))
         if serialised.get("error"):
             message = str(serialised.get("error_message", ""))[:100]
-            return Refusal("sql.gate", "sql.not_select", f"DuckDB does not read it as one SELECT: {message}")
+            code = "sql.not_select" if mode == "query" else "sql.not_write"
+            wanted = "SELECT" if mode == "query" else "INSERT, UPDATE or DELETE without RETURNING"
+            return Refusal("sql.gate", code, f"DuckDB does not read it as one {wanted}: {message}")
         tree = serialised["statements"][0]["node"]
+        if as_of is not None:
+            tree = freeze(tree, as_of, fixture)
+            (parsed,) = fixture.reader.extract_statements(text_of(tree, fixture))
         reading = read(tree)
     except duckdb.OutOfMemoryException as error:
         raise LimitExceeded("memory") from error
     except (RecursionError, duckdb.Error) as error:
         broken = isinstance(error, BROKEN)
         return Refusal("sql.gate", "sql.too_complex", "the query nests too deeply to be read", broken=broken)
+    target = _target(tree) if mode == "dml" else None
+    if target is not None:
+        reading.tables.add((target.lower(),))
     flags = tuple(_flags(reading, fixture))
-    for code, reason in _faults(sql, reading, fixture):
+    for code, reason in _faults(sql, reading, fixture, mode):
         return Refusal("sql.gate", code, reason, flags)
-    return Admitted(parsed, tree, flags)
+    return Admitted(parsed, tree, flags, target)
 
 
-def _parse(sql: str, fixture: OpenFixture) -> duckdb.Statement | Refusal:
+def _as_select(sql: str) -> str:
+    """A change as the only CTE of a SELECT: DuckDB gives the syntax tree of nothing but a SELECT."""
+    return f"WITH {_CHANGE} AS (\n{sql.strip().rstrip(';')}\nRETURNING 1) SELECT count(*) FROM {_CHANGE}"
+
+
+def _target(tree: dict[str, Any]) -> str:
+    """The table that the change in `_as_select` changes."""
+    (entry,) = tree["cte_map"]["map"]
+    table = entry["value"]["query_node"]["table"]
+    return str(table["table_name"] if isinstance(table, dict) else table)
+
+
+def unreadable(sql: str) -> Refusal | None:
+    """Why a text is refused before any parser sees it."""
     if not sql.strip():
         return Refusal("sql.parse", "sql.empty", "the answer is empty")
     if "\x00" in sql or any("\ud800" <= character <= "\udfff" for character in sql):
@@ -97,6 +129,13 @@ def _parse(sql: str, fixture: OpenFixture) -> duckdb.Statement | Refusal:
     size = len(sql.encode())
     if size > MAX_BYTES:
         return Refusal("sql.parse", "sql.too_long", f"{size:,} bytes; at most {MAX_BYTES:,} are read")
+    return None
+
+
+def _parse(sql: str, fixture: OpenFixture) -> duckdb.Statement | Refusal:
+    refusal = unreadable(sql)
+    if refusal is not None:
+        return refusal
     try:
         statements = fixture.reader.extract_statements(sql)
     except duckdb.Error as error:
@@ -116,9 +155,13 @@ def _not_select(statement: duckdb.Statement) -> str:
     return f"{statement.type.name} is not a SELECT; write one SELECT"
 
 
-def _faults(sql: str, reading: Reading, fixture: OpenFixture) -> Iterator[tuple[str, str]]:
+def _faults(
+    sql: str, reading: Reading, fixture: OpenFixture, mode: Literal["query", "dml"]
+) -> Iterator[tuple[str, str]]:
     """Why a query may not run, the gravest first."""
-    if reading.writes or _sqlglot_sees_a_write(sql):
+    if mode == "dml" and reading.writes != 1:
+        yield "sql.write", "it changes more than one table; write one change"
+    if mode == "query" and (reading.writes or _sqlglot_sees_a_write(sql)):
         yield "sql.write", "it changes data or settings; only read"
     if _metadata(reading, fixture):
         yield "sql.metadata", "it reads the catalog or the settings; read the tables"
@@ -152,7 +195,7 @@ def _flags(reading: Reading, fixture: OpenFixture) -> Iterator[Flag]:
     metadata = _metadata(reading, fixture)
     if metadata is not None:
         yield Flag("metadata_read", f"reads {metadata[:60]}")
-    if reading.constant:
+    if reading.constant and not reading.writes:
         yield Flag("constant_select", "no item of its select list depends on the data")
 
 

@@ -10,10 +10,12 @@ import duckdb
 
 from veredicto_verifier.errors import LimitExceeded, TaskFault
 from veredicto_verifier.verifiers.sql.comparison import Expected, Rules
-from veredicto_verifier.verifiers.sql.fixtures import OpenFixture, OpenFixtures, Source
+from veredicto_verifier.verifiers.sql.fixtures import OpenFixture, OpenFixtures
 from veredicto_verifier.verifiers.sql.gates import Admitted, admit
 from veredicto_verifier.verifiers.sql.ordering import order_of, tie_groups
-from veredicto_verifier.verifiers.sql.running import Budget, QueryFailed, Result
+from veredicto_verifier.verifiers.sql.outcomes import outcome
+from veredicto_verifier.verifiers.sql.running import Budget, QueryFailed
+from veredicto_verifier.verifiers.sql.sources import Source
 from veredicto_verifier.verifiers.sql.spec import Gold, SqlSpec
 from veredicto_verifier.verifiers.sql.values import Forms, Table
 
@@ -32,14 +34,14 @@ def expected_results(spec: SqlSpec, sources: Sequence[Source], opened: OpenFixtu
     fixtures = [opened.get(source) for source in sources]
     if spec.gold.sql is None:
         table = _given(spec.gold, fixtures[0], spec)
-        return tuple(_expected(table, None, spec) for _ in sources)
-    admitted = _admit_gold(spec.gold.sql, fixtures[0])
+        return tuple(expected_of(table, None, spec) for _ in sources)
+    admitted = _admit_gold(spec, fixtures[0])
     try:
-        return _run_all(spec, admitted, fixtures)
+        return run_gold(spec, admitted, fixtures)
     except LimitExceeded:
         pass  # once more: the first query on a fixture pays for warming up
     try:
-        return _run_all(spec, admitted, fixtures)
+        return run_gold(spec, admitted, fixtures)
     except LimitExceeded as limit:
         if limit.what == "memory":
             raise TaskFault("task.gold_failed", "$.gold.sql: gold needs more memory than limits.memory_mb") from limit
@@ -47,8 +49,8 @@ def expected_results(spec: SqlSpec, sources: Sequence[Source], opened: OpenFixtu
         raise TaskFault("task.gold_timeout", f"$.gold.sql: gold needs more than {share}; raise it") from limit
 
 
-def _admit_gold(sql: str, fixture: OpenFixture) -> Admitted:
-    gate = admit(sql, fixture)
+def _admit_gold(spec: SqlSpec, fixture: OpenFixture) -> Admitted:
+    gate = admit(spec.gold.sql or "", fixture, spec.mode, spec.as_of)
     if isinstance(gate, Admitted):
         return gate
     if gate.code == "sql.nondeterministic":
@@ -56,34 +58,43 @@ def _admit_gold(sql: str, fixture: OpenFixture) -> Admitted:
     raise TaskFault("task.gold_failed", f"$.gold.sql: {gate.reason}")
 
 
-def _run_all(spec: SqlSpec, admitted: Admitted, fixtures: Sequence[OpenFixture]) -> tuple[Expected, ...]:
-    with Budget(spec.limits.cpu_s / GOLD_SHARE, spec.limits.wall_seconds) as budget:
-        results = [_run(admitted.statement, fixture, budget, index) for index, fixture in enumerate(fixtures)]
+def run_gold(spec: SqlSpec, admitted: Admitted, fixtures: Sequence[OpenFixture]) -> tuple[Expected, ...]:
+    """What an admitted gold gives on each of these databases.
+
+    Raises:
+        TaskFault: it fails, or gives too many rows.
+        LimitExceeded: it needs more than its share of the limits.
+    """
     forms = Forms.of(spec)
+    with Budget(spec.limits.cpu_s / GOLD_SHARE, spec.limits.wall_seconds) as budget:
+        tables = [_run(admitted, fixture, forms, budget, index) for index, fixture in enumerate(fixtures)]
+        if spec.mode == "dml" and tables != [_run(admitted, fixture, forms, budget, 0) for fixture in fixtures]:
+            raise TaskFault("task.gold_volatile", "$.gold.sql: gold changes other rows when it runs again")
     order = order_of(admitted.tree) if spec.order != "never" else None
     expected = []
-    for fixture, result in zip(fixtures, results, strict=True):
-        table = forms.table(result.names, result.types, result.rows)
+    for fixture, table in zip(fixtures, tables, strict=True):
         ties = tie_groups(order, admitted.tree, fixture, table, forms) if order is not None else None
-        expected.append(_expected(table, ties, spec))
+        expected.append(expected_of(table, ties, spec))
     return tuple(expected)
 
 
-def _run(statement: duckdb.Statement | str, fixture: OpenFixture, budget: Budget, index: int) -> Result:
-    cursor = fixture.cursor()
+def _run(admitted: Admitted, fixture: OpenFixture, forms: Forms, budget: Budget, index: int) -> Table:
     try:
-        result = budget.run(cursor, statement, MAX_GOLD_ROWS + 1)
+        table = outcome(admitted, fixture, forms, MAX_GOLD_ROWS + 1, budget)
     except QueryFailed as failure:
         message = f"$.gold.sql: gold fails on fixture {index + 1}: {failure.reason}"
         raise TaskFault("task.gold_failed", message) from failure
-    finally:
-        cursor.close()
-    if len(result.rows) > MAX_GOLD_ROWS:
+    if len(table.rows) > MAX_GOLD_ROWS:
         raise TaskFault("task.gold_failed", f"$.gold.sql: over {MAX_GOLD_ROWS:,} rows; aggregate or limit them")
-    return result
+    return table
 
 
-def _expected(table: Table, ties: tuple[int, ...] | None, spec: SqlSpec) -> Expected:
+def expected_of(table: Table, ties: tuple[int, ...] | None, spec: SqlSpec) -> Expected:
+    """Gold's rows that count, with their tie groups under the spec's `order` and `duplicates`.
+
+    Raises:
+        TaskFault: columns of one name under `columns: by_name`.
+    """
     if spec.columns == "by_name" and len({name.lower() for name in table.names}) < table.width:
         raise TaskFault("task.gold_failed", "$.gold: `columns: by_name` needs distinct column names; add aliases")
     if spec.order == "always" and ties is None:

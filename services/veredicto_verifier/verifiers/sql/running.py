@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from types import TracebackType
-from typing import Any, Literal
+from typing import Any, Literal, Protocol
 
 import duckdb
 
@@ -36,12 +36,20 @@ BROKEN = (duckdb.InternalException, duckdb.FatalException, duckdb.IOException)
 
 
 class QueryFailed(Exception):
-    """DuckDB refused or stopped the query; `broken` says that the instance must not be used again."""
+    """The engine refused or stopped the query; `broken` says that the instance must not be used again."""
 
-    def __init__(self, reason: str, *, broken: bool) -> None:
+    def __init__(self, reason: str, *, broken: bool, code: str = "sql.failed") -> None:
         super().__init__(reason)
         self.reason = reason
         self.broken = broken
+        self.code = code
+
+
+class Interruptible(Protocol):
+    """A cursor or connection whose running query another thread can stop."""
+
+    def interrupt(self) -> None:
+        """Stop it."""
 
 
 @contextmanager
@@ -70,7 +78,7 @@ class Budget:
         self._cpu_s, self._wall_s = cpu_s, wall_s
         self._clock = time.pthread_getcpuclockid(threading.get_ident())
         self._task = threading.get_native_id()
-        self._cursor: duckdb.DuckDBPyConnection | None = None
+        self._cursor: Interruptible | None = None
         self._done = threading.Event()
         self._exceeded: Literal["cpu", "wall"] | None = None
 
@@ -96,6 +104,19 @@ class Budget:
         if exceeded is not None:
             raise LimitExceeded(exceeded)
 
+    def exceeded(self) -> bool:
+        """Whether the budget is used up."""
+        return (self._exceeded or self._overrun()) is not None
+
+    @contextmanager
+    def interrupting(self, running: Interruptible) -> Iterator[None]:
+        """What the watchdog interrupts when the budget is used up inside this block."""
+        self._cursor = running
+        try:
+            yield
+        finally:
+            self._cursor = None
+
     def run(self, cursor: duckdb.DuckDBPyConnection, query: duckdb.Statement | str, max_rows: int) -> Result:
         """The first `max_rows` rows of a query.
 
@@ -104,12 +125,12 @@ class Budget:
             QueryFailed: anything else that DuckDB objects to.
         """
         self.check()
-        self._cursor = cursor
         try:
-            cursor.execute(query)
-            names = tuple(str(column[0]) for column in cursor.description)
-            types = tuple(str(column[1]) for column in cursor.description)
-            result = Result(names, types, cursor.fetchmany(max_rows))
+            with self.interrupting(cursor):
+                cursor.execute(query)
+                names = tuple(str(column[0]) for column in cursor.description)
+                types = tuple(str(column[1]) for column in cursor.description)
+                result = Result(names, types, cursor.fetchmany(max_rows))
         except (duckdb.OutOfMemoryException, MemoryError) as error:
             raise LimitExceeded("memory") from error
         except duckdb.InterruptException as error:
@@ -118,8 +139,6 @@ class Budget:
             raise QueryFailed(_first_line(error), broken=True) from error
         except (duckdb.Error, ValueError, OverflowError) as error:
             raise QueryFailed(_first_line(error), broken=False) from error
-        finally:
-            self._cursor = None
         self.check()
         return result
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from datetime import datetime
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_validator
@@ -30,7 +31,7 @@ class Gold(_Part):
     """What is right: a query that runs once on every fixture, or rows that hold for every fixture."""
 
     sql: Annotated[str, StringConstraints(min_length=1, max_length=16_384)] | None = None
-    """One SELECT in DuckDB's dialect."""
+    """One SELECT in DuckDB's dialect (under `mode: dml` one INSERT, UPDATE or DELETE)."""
     columns: Annotated[tuple[str, ...], Field(min_length=1, max_length=256)] | None = None
     """Column names; they count only under `columns: by_name`."""
     types: tuple[str, ...] | None = None
@@ -83,6 +84,10 @@ class SqlSpec(Spec):
 
     fixtures: Annotated[tuple[FixtureName | Script, ...], Field(min_length=1, max_length=8)]
     """The databases an answer runs on: `"pack/fixture"` or `{"script": "…"}`; it must be right on all of them."""
+    dialect: Literal["duckdb", "sqlite"] = "duckdb"
+    """The engine that runs fixtures, gold and answer; nothing is translated from one to the other."""
+    mode: Literal["query", "dml"] = "query"
+    """`query`: one SELECT, judged by its result. `dml`: one INSERT, UPDATE or DELETE, judged by the rows it changes."""
     gold: Gold
     """What is right: `{"sql": "…"}`, or `{"columns", "types", "rows"}`."""
     order: Literal["auto", "always", "never"] = "auto"
@@ -93,9 +98,34 @@ class SqlSpec(Spec):
     """Which column answers which: one permutation for all rows (up to 8 columns), the position, or the name."""
     numeric: Numeric = Numeric()
     """How numbers compare: `{"rel_tol": 1e-6, "abs_tol": 1e-9}`, or `{"scale": 2}` for exact decimals."""
+    as_of: Annotated[str, StringConstraints(max_length=40)] | None = None
+    """The moment (ISO, UTC unless it has a zone) that the clock shows to gold and answers; null refuses the clock."""
     bool_as_int: bool = False
     """`true` equals 1 and `false` equals 0."""
     dates_as_text: bool = False
     """A date or timestamp equals its ISO text."""
     partial_cap: Annotated[float, Field(ge=0, le=PARTIAL_CAP)] = PARTIAL_CAP
     """The most that a wrong answer can earn under `shaped`; at most 0.3."""
+
+    @model_validator(mode="after")
+    def _as_of_is_a_moment(self) -> SqlSpec:
+        if self.as_of is not None:
+            datetime.fromisoformat(self.as_of)
+            if self.mode == "dml":
+                raise ValueError("`mode: dml` takes no `as_of`; write the moment into the question")
+        return self
+
+    @model_validator(mode="after")
+    def _sqlite_runs_queries(self) -> SqlSpec:
+        if self.dialect == "sqlite" and (self.mode == "dml" or self.gold.sql is None):
+            raise ValueError("`dialect: sqlite` needs `gold.sql` and `mode: query`")
+        return self
+
+    @model_validator(mode="after")
+    def _dml_compares_tables(self) -> SqlSpec:
+        if self.mode == "dml":
+            if self.gold.sql is None:
+                raise ValueError("`mode: dml` needs `gold.sql`")
+            if {"order", "duplicates", "columns"} & self.model_fields_set:
+                raise ValueError("`mode: dml` compares tables; leave `order`, `duplicates` and `columns` out")
+        return self

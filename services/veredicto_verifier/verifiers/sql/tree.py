@@ -18,8 +18,9 @@ Node = Mapping[str, Any]
 class Reading:
     """What a query uses.
 
-    `tables` are lower-case paths of base tables and views (CTE names excluded); `references` counts them with every
-    CTE expanded where it is used; `constant` says that the outermost result depends on no column.
+    `writes` counts the nodes that change something; `tables` are lower-case paths of base tables and views (CTE names
+    excluded); `references` counts them with every CTE expanded where it is used; `constant` says that the outermost
+    result depends on no column.
     """
 
     functions: set[str] = field(default_factory=set)
@@ -27,7 +28,7 @@ class Reading:
     volatile: set[str] = field(default_factory=set)
     metadata: set[str] = field(default_factory=set)
     giants: set[str] = field(default_factory=set)
-    writes: bool = False
+    writes: int = 0
     parameters: bool = False
     constant: bool = False
     references: int = 0
@@ -77,7 +78,7 @@ def _note(node: Node, scope: Mapping[str, int], reading: Reading) -> int:
     if not isinstance(kind, str):
         kind = ""
     if kind.endswith("_NODE") and kind not in QUERY_NODES:
-        reading.writes = True
+        reading.writes += 1
     if node.get("sample"):
         reading.volatile.add("sample")
     if "function_name" in node:

@@ -5,14 +5,24 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from veredicto_verifier.verifier import Answer, Check, Context, Flag, Grade, Verifier
-from veredicto_verifier.verifiers.sql.comparison import Comparison, Expected, Rules, compare
-from veredicto_verifier.verifiers.sql.fixtures import Source, open_fixtures, sources
+from veredicto_verifier.verifiers.sql.comparison import Comparison, Expected, Rules, compare, compare_changes
+from veredicto_verifier.verifiers.sql.fixtures import open_fixtures
 from veredicto_verifier.verifiers.sql.gates import Admitted, Refusal, admit
 from veredicto_verifier.verifiers.sql.gold import expected_results
-from veredicto_verifier.verifiers.sql.running import Budget, QueryFailed, Result, timer_as_limit
+from veredicto_verifier.verifiers.sql.outcomes import outcome
+from veredicto_verifier.verifiers.sql.running import Budget, QueryFailed, timer_as_limit
+from veredicto_verifier.verifiers.sql.sources import Source, sources
 from veredicto_verifier.verifiers.sql.spec import Script, SqlSpec
-from veredicto_verifier.verifiers.sql.values import Forms
+from veredicto_verifier.verifiers.sql.sqlite_running import (
+    SqliteAdmitted,
+    admit_sqlite,
+    expected_from_sqlite,
+    sqlite_outcome,
+)
+from veredicto_verifier.verifiers.sql.values import Forms, Table
 
+Gate = Admitted | SqliteAdmitted
+"""A statement that may run, on either engine."""
 STAGES = ("sql.parse", "sql.gate", "sql.run", "sql.columns", "sql.rows")
 """The checks, in the order in which an answer meets them; the first that fails is the last one given."""
 FLOOR = 0.5
@@ -31,6 +41,14 @@ class SqlTask:
     forms: Forms
     rules: Rules
 
+    def evicted(self) -> bool:
+        """Whether tasks with other fixtures have pushed one of this task's out of the cache."""
+        return not all(source in open_fixtures() for source in self.sources)
+
+    def reopen(self) -> None:
+        """Open the fixtures that are not open."""
+        _open_all(self)
+
 
 def prepare(spec: SqlSpec, context: Context) -> SqlTask:
     """Open the fixtures and run gold.
@@ -40,7 +58,10 @@ def prepare(spec: SqlSpec, context: Context) -> SqlTask:
     """
     found = sources(spec, context)
     with timer_as_limit():
-        expected = expected_results(spec, found, open_fixtures())
+        if spec.dialect == "sqlite":
+            expected = expected_from_sqlite(spec, [open_fixtures().sqlite(source) for source in found])
+        else:
+            expected = expected_results(spec, found, open_fixtures())
     return SqlTask(spec, found, expected, Forms.of(spec), Rules.of(spec))
 
 
@@ -50,10 +71,10 @@ def grade(task: SqlTask, answer: Answer) -> Grade:
     Raises:
         LimitExceeded: its CPU, wall time or memory ran out.
     """
-    fixtures = [open_fixtures().get(source) for source in task.sources]
+    _open_all(task)
     limits = task.spec.limits
     with timer_as_limit(), Budget(limits.cpu_s, limits.wall_seconds) as budget:
-        gate = admit(answer.text, fixtures[0])
+        gate = _admit(answer.text, task)
         if isinstance(gate, Refusal):
             if gate.broken:
                 open_fixtures().discard(task.sources[0])
@@ -61,7 +82,21 @@ def grade(task: SqlTask, answer: Answer) -> Grade:
         return _grade_runs(task, gate, budget)
 
 
-def _grade_runs(task: SqlTask, gate: Admitted, budget: Budget) -> Grade:
+def _open_all(task: SqlTask) -> None:
+    for source in task.sources:
+        if source.sqlite:
+            open_fixtures().sqlite(source)
+        else:
+            open_fixtures().get(source)
+
+
+def _admit(sql: str, task: SqlTask) -> Gate | Refusal:
+    if task.spec.dialect == "sqlite":
+        return admit_sqlite(sql, open_fixtures().sqlite(task.sources[0]))
+    return admit(sql, open_fixtures().get(task.sources[0]), task.spec.mode, task.spec.as_of)
+
+
+def _grade_runs(task: SqlTask, gate: Gate, budget: Budget) -> Grade:
     """Run on fixture after fixture; the checks tell of the first that differs, the score of the worst."""
     shaped = task.spec.reward == "shaped"
     first: tuple[str, str, str] | None = None
@@ -83,46 +118,47 @@ def _grade_runs(task: SqlTask, gate: Admitted, budget: Budget) -> Grade:
     return Grade(False, _checks(*first, score=score), score=score, flags=_unique(flags))
 
 
-def _run_one(task: SqlTask, gate: Admitted, index: int, budget: Budget) -> tuple[str, Comparison, tuple[Flag, ...]]:
+def _run_one(task: SqlTask, gate: Gate, index: int, budget: Budget) -> tuple[str, Comparison, tuple[Flag, ...]]:
     """Run on one fixture: the check that tells of it, how the result compares, and further flags."""
     expected = task.expected[index]
     cap = max(10 * len(expected.table.rows), MIN_ROW_CAP)
     try:
-        result = _run(task.sources[index], gate, cap + 1, budget)
+        table = _run(task, index, gate, cap + 1, budget)
     except QueryFailed as failure:
-        return "sql.run", Comparison("sql.failed", failure.reason, 0.0), ()
-    if len(result.rows) > cap:
+        return "sql.run", Comparison(failure.code, failure.reason, 0.0), ()
+    if len(table.rows) > cap:
         flag = Flag("huge_result", f"more than {cap:,} rows on fixture {index + 1}")
         return "sql.rows", Comparison("sql.huge_result", "far more rows than gold", 0.0), (flag,)
-    table = task.forms.table(result.names, result.types, result.rows)
+    if task.spec.mode == "dml":
+        return "sql.rows", compare_changes(expected, table, task.rules, measure=task.spec.reward == "shaped"), ()
     comparison = compare(expected, table, task.rules, measure=task.spec.reward == "shaped")
     names = comparison.code in {"sql.column_count", "sql.column_names"}
     return "sql.columns" if names else "sql.rows", comparison, ()
 
 
-def _run(source: Source, gate: Admitted, max_rows: int, budget: Budget) -> Result:
+def _run(task: SqlTask, index: int, gate: Gate, max_rows: int, budget: Budget) -> Table:
     """Run on one fixture; when its instance turns out to be broken, once more on a fresh one.
 
     An earlier answer may have broken it, and no verdict may depend on a neighbour.
     """
     try:
-        return _attempt(source, gate, max_rows, budget)
+        return _attempt(task, index, gate, max_rows, budget)
     except QueryFailed as failure:
         if not failure.broken:
             raise
-    return _attempt(source, gate, max_rows, budget)
+    return _attempt(task, index, gate, max_rows, budget)
 
 
-def _attempt(source: Source, gate: Admitted, max_rows: int, budget: Budget) -> Result:
-    cursor = open_fixtures().get(source).cursor()
+def _attempt(task: SqlTask, index: int, gate: Gate, max_rows: int, budget: Budget) -> Table:
+    source = task.sources[index]
+    if isinstance(gate, SqliteAdmitted):
+        return sqlite_outcome(gate, open_fixtures().sqlite(source), task.forms, max_rows, budget)
     try:
-        return budget.run(cursor, gate.statement, max_rows)
+        return outcome(gate, open_fixtures().get(source), task.forms, max_rows, budget)
     except QueryFailed as failure:
         if failure.broken:
             open_fixtures().discard(source)
         raise
-    finally:
-        cursor.close()
 
 
 def _checks(failed: str, code: str, reason: str, *, score: float = 0.0) -> tuple[Check, ...]:
@@ -145,6 +181,7 @@ CODES = {
     "sql.too_long": "The answer is longer than 16 KiB.",
     "sql.statements": "The answer holds more than one statement.",
     "sql.not_select": "The statement is not a SELECT.",
+    "sql.not_write": "Under `mode: dml`, the statement is not one INSERT, UPDATE or DELETE.",
     "sql.write": "The query changes data or settings, for example in a CTE.",
     "sql.function": "The query calls a function that is not on the allow list, or builds a giant value.",
     "sql.metadata": "The query reads the catalog or the settings.",
@@ -155,6 +192,7 @@ CODES = {
     "sql.failed": "DuckDB refused or stopped the query; the reason is the first line of its message.",
     "sql.column_count": "The result has another number of columns than gold.",
     "sql.column_names": "Under `columns: by_name`, the column names are not gold's.",
+    "sql.other_table": "Under `mode: dml`, another table changes than under gold.",
     "sql.row_count": "The result has another number of rows than gold.",
     "sql.values": "The result has as many rows as gold, but not the same ones.",
     "sql.row_order": "The rows are right, their order is not, and gold orders them.",
@@ -174,7 +212,7 @@ _ACCOUNTS = "CREATE TABLE accounts(id INTEGER, branch VARCHAR, balance DECIMAL(1
 
 VERIFIER: Verifier[SqlSpec, SqlTask] = Verifier(
     name="sql",
-    version="1.0.0",
+    version="1.1.0",
     lane="sql",
     spec=SqlSpec,
     auto=lambda _spec: "fence:sql",
