@@ -37,11 +37,17 @@ def whole_spec(spec: dict[str, Any]) -> list[str]:
     return [json.dumps(spec, sort_keys=True)]
 
 
+def expected_gold(spec: dict[str, Any]) -> list[str]:
+    return [json.dumps(spec["expected"], sort_keys=True)] if spec.get("expected") else []
+
+
 GOLD: dict[str, Callable[[dict[str, Any]], list[str]]] = {
     "sql": sql_gold,
     "python": python_gold,
     "cfdi": cfdi_gold,
     "math": whole_spec,
+    "json": expected_gold,
+    "tools": expected_gold,
 }
 
 
