@@ -1,20 +1,22 @@
 """The untrusted half: load a program as module `solution` and answer calls, or run it as a script.
 
-Runs in its own confined process, standard library only. It holds no test and no expected value; whatever it sends
-is believed only to be what the program answered.
+Runs in its own confined process, forked for one program, standard library only. It holds no test and no expected
+value; whatever it sends is believed only to be what the program answered.
 """
 
 from __future__ import annotations
 
+import atexit
+import builtins
 import operator
 import sys
+import threading
 import types
 from collections.abc import Callable
 from typing import Any
 
 from veredicto_verifier.sandbox import codec
-from veredicto_verifier.sandbox.channel import Channel, ChannelClosed, FrameTooLarge
-from veredicto_verifier.sandbox.confine import CHANNEL_FD, enter, forget_the_service
+from veredicto_verifier.sandbox.channel import Channel, FrameTooLarge
 
 _OPERATIONS: dict[str, Callable[..., Any]] = {
     "call": lambda function, *args: function(*args),
@@ -53,19 +55,10 @@ _OPERATIONS: dict[str, Callable[..., Any]] = {
 """What the test host may ask of an object that stayed here."""
 
 
-def main() -> None:
-    """Confine this process, then do what the judge says until the channel closes."""
-    channel = Channel(CHANNEL_FD)
-    enter(channel)
-    forget_the_service()
-    try:
-        first = channel.receive()
-        if first[0] == "script":
-            _run_script(channel, first[1])
-        else:
-            Candidate(channel).serve(first)
-    except ChannelClosed:
-        return
+def serve_program(channel: Channel, first: list[Any]) -> int:
+    """Load a program and answer requests until the other side is gone."""
+    Candidate(channel).serve(first)
+    return 0
 
 
 class Candidate:
@@ -77,7 +70,7 @@ class Candidate:
 
     def __init__(self, channel: Channel) -> None:
         self._channel = channel
-        self._module = types.ModuleType("solution")
+        self._module = _own_world("solution")
         self._objects: list[Any] = []
 
     def serve(self, request: list[Any]) -> None:
@@ -97,8 +90,7 @@ class Candidate:
             request = self._channel.receive()
 
     def _load(self, preamble: str, program: str, entry: str | None) -> list[Any]:
-        sys.modules["solution"] = self._module
-        _seed(program)
+        _seed()
         if preamble:
             exec(compile(preamble, "preamble.py", "exec"), self._module.__dict__)
         exec(compile(program, "solution.py", "exec", dont_inherit=True), self._module.__dict__)
@@ -193,12 +185,27 @@ def _settle(value: Any) -> Any:
     return asyncio.run(value)
 
 
-def _seed(program: str) -> None:
-    # Unseeded random numbers must not decide a verdict. Importing random costs a fifth of a start, so only on demand.
-    if "random" in program:
-        import random
+def _own_world(name: str) -> types.ModuleType:
+    """A fresh module, and a fresh `__main__` and `builtins` for it.
 
-        random.seed(0)
+    A program that replaces `len` in `builtins` must not thereby choose which line of ours fails: our functions, and
+    those of the standard library, keep the builtins that they were defined with.
+    """
+    own = types.ModuleType("builtins")
+    own.__dict__.update(vars(builtins))
+    sys.modules["builtins"] = own
+    sys.modules["__main__"] = types.ModuleType("__main__")
+    module = types.ModuleType(name)
+    module.__dict__["__builtins__"] = own
+    sys.modules[name] = module
+    return module
+
+
+def _seed() -> None:
+    # Unseeded random numbers must not decide a verdict; a fork would seed them anew.
+    for name in ("random", "numpy.random"):
+        if name in sys.modules:
+            sys.modules[name].seed(0)
 
 
 def describe(error: BaseException) -> list[Any]:
@@ -217,16 +224,54 @@ def describe(error: BaseException) -> list[Any]:
     return ["raised", names, message, line]
 
 
-def _run_script(channel: Channel, program: str) -> None:
-    """Run a program as `__main__` with the real standard streams, then end as the interpreter would."""
+def run_script(channel: Channel, first: list[Any]) -> int:
+    """Run a program as `__main__` with the real standard streams; the exit status it would give."""
     try:
-        code = compile(program, "solution.py", "exec", dont_inherit=True)
+        code = compile(first[1], "solution.py", "exec", dont_inherit=True)
     except (SyntaxError, ValueError, OverflowError, RecursionError, MemoryError) as error:
         channel.send(describe(error))
-        return
+        return 0
+    module = _own_world("__main__")
+    _seed()
     channel.send(["compiled"])
     channel.close()
-    _seed(program)
-    module = types.ModuleType("__main__")
-    sys.modules["__main__"] = module
-    exec(code, module.__dict__)
+    return _finish(_execute(code, module.__dict__))
+
+
+def _execute(code: types.CodeType, namespace: dict[str, Any]) -> int:
+    try:
+        exec(code, namespace)
+    except SystemExit as end:
+        return _exit_status(end.code)
+    except BaseException as error:  # noqa: BLE001  the program may raise anything; the interpreter would report it
+        error.__traceback__ = error.__traceback__ and error.__traceback__.tb_next
+        try:
+            sys.excepthook(type(error), error, error.__traceback__)
+        except BaseException:  # noqa: BLE001  the program's own hook may raise anything
+            sys.__excepthook__(type(error), error, error.__traceback__)
+        return 1
+    return 0
+
+
+def _exit_status(code: Any) -> int:
+    """What the interpreter makes of `sys.exit(code)`."""
+    if code is None:
+        return 0
+    if isinstance(code, int):
+        return int(code) & 0xFF
+    sys.stderr.write(f"{code}\n")
+    return 1
+
+
+def _finish(status: int) -> int:
+    """What the interpreter does at its end, short of taking its modules apart; the final status."""
+    try:
+        threading._shutdown()  # type: ignore[attr-defined]
+        atexit._run_exitfuncs()
+        sys.stdout.flush()
+        sys.stderr.flush()
+    except SystemExit as end:
+        return _exit_status(end.code)
+    except BaseException:  # noqa: BLE001  closed or replaced streams; the interpreter ends with 120
+        return 120
+    return status

@@ -11,27 +11,21 @@ import sys
 import types
 from typing import Any
 
-from veredicto_verifier.sandbox.channel import Channel, ChannelClosed
-from veredicto_verifier.sandbox.confine import CHANNEL_FD, PEER_FD, enter, forget_the_service
+from veredicto_verifier.sandbox.channel import Channel
 from veredicto_verifier.sandbox.proxy import Connection, Ended, Global, Lost
 
 
-def main() -> None:
-    """Confine this process, run the tests, report, end."""
-    judge = Channel(CHANNEL_FD)
-    enter(judge)
-    forget_the_service()
-    try:
-        _, order = judge.receive()
-        connection = Connection(Channel(PEER_FD))
-        suite = Suite(connection, order["entry"])
-        fault = suite.define(order["setup"], order["globals"])
-        results = []
-        if fault is None and not order["dry_run"]:
-            results = suite.run(order["tests"])
-        judge.send(["report", order["nonce"], fault, results, sorted(connection.flags)])
-    except ChannelClosed:
-        return
+def serve_tests(judge: Channel, first: list[Any]) -> int:
+    """Run the tests against the program at the other end of the descriptor that came along, and report."""
+    order = first[1]
+    connection = Connection(Channel(judge.received_fds[0]))
+    suite = Suite(connection, order["entry"])
+    fault = suite.define(order["setup"], order["globals"])
+    results = []
+    if fault is None and not order["dry_run"]:
+        results = suite.run(order["tests"])
+    judge.send(["report", order["nonce"], fault, results, sorted(connection.flags)])
+    return 0
 
 
 class Suite:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import errno
 import functools
+import importlib.util
 import os
 import sys
 import sysconfig
@@ -22,16 +23,17 @@ from veredicto_verifier.errors import InfraFault
 DEGRADED_SWITCH = "VEREDICTO_SANDBOX_DEGRADED"
 
 PRELOAD = (
-    "array", "bisect", "cmath", "collections", "copy", "csv", "dataclasses", "datetime", "decimal", "enum",
-    "fractions", "functools", "hashlib", "heapq", "io", "itertools", "json", "math", "operator", "random", "re",
-    "statistics", "string", "struct", "textwrap", "typing", "unicodedata",
+    "abc", "array", "asyncio", "base64", "bisect", "calendar", "cmath", "collections", "contextlib", "copy", "csv",
+    "dataclasses", "datetime", "decimal", "difflib", "encodings.idna", "enum", "fractions", "functools", "hashlib",
+    "heapq", "inspect", "io", "itertools", "json", "locale", "math", "numbers", "operator", "queue", "random", "re",
+    "statistics", "string", "struct", "textwrap", "threading", "time", "traceback", "typing", "unicodedata",
 )  # fmt: skip
-"""What a program can import where Landlock is missing: files cannot be opened at all there."""
+"""What the zygote imports once for all children. Where Landlock is missing, files cannot be opened, so nothing else."""
 
 SYSTEM_CALLS = frozenset(
     """
 read write readv writev pread64 pwrite64 close fstat newfstatat stat lstat statx lseek fcntl dup dup2 dup3 pipe pipe2
-poll ppoll select pselect6 epoll_create1 epoll_ctl epoll_wait epoll_pwait eventfd2 recvfrom shutdown
+poll ppoll select pselect6 epoll_create1 epoll_ctl epoll_wait epoll_pwait eventfd2 recvfrom recvmsg shutdown
 futex set_robust_list get_robust_list rseq set_tid_address gettid getpid getppid getuid geteuid getgid getegid
 getresuid getresgid getgroups getpgrp getpgid getsid brk mprotect munmap mremap madvise
 rt_sigaction rt_sigprocmask rt_sigreturn rt_sigpending sigaltstack alarm setitimer getitimer pause
@@ -96,11 +98,23 @@ class Policy:
     landlock_fd: int
     seccomp: str
     preload: tuple[str, ...]
+    """Modules that the zygote imports."""
+    folders: tuple[str, ...] = ()
+    """Where it finds libraries."""
+
+
+LIBRARIES: dict[str, tuple[str, ...]] = {
+    "numpy": ("numpy", "numpy.random", "numpy.linalg", "numpy.fft", "numpy.polynomial", "numpy.ma", "numpy.testing"),
+}
+"""Third-party libraries that a task may ask for, and what the zygote imports of them."""
 
 
 @functools.cache
-def policy() -> Policy:
+def policy(libraries: tuple[str, ...] = ()) -> Policy:
     """The policy of this machine, built at the first use and kept for the life of the process.
+
+    Args:
+        libraries: third-party libraries that programs may import.
 
     Raises:
         InfraFault: a wall is missing and the operator has not accepted that.
@@ -113,18 +127,37 @@ def policy() -> Policy:
             f"the sandbox needs {missing}, which this machine lacks; install it, use another kernel, or set "
             f"{DEGRADED_SWITCH}=1 on a development machine",
         )
-    landlock = _landlock_ruleset() if found.landlock_abi else -1
+    landlock = _landlock_ruleset(libraries) if found.landlock_abi else -1
     seccomp = _system_call_filter(files=found.landlock_abi > 0) if found.seccomp else ""
-    return Policy(landlock, seccomp, () if found.landlock_abi else PRELOAD)
+    wanted = tuple(module for library in libraries for module in LIBRARIES[library])
+    folders = tuple(sorted({str(path.parent) for path in library_paths(libraries)}))
+    return Policy(landlock, seccomp, (*PRELOAD, *wanted), folders)
 
 
-def _landlock_ruleset() -> int:
+def library_paths(libraries: tuple[str, ...]) -> Iterator[Path]:
+    """The folders of third-party libraries: of each its package, and the shared libraries that its wheel brings.
+
+    Raises:
+        InfraFault: one is not installed.
+    """
+    for name in libraries:
+        spec = importlib.util.find_spec(name)
+        if spec is None or not spec.submodule_search_locations:
+            raise InfraFault("infra.worker_lost", f"the library {name} is not installed beside the service")
+        package = Path(spec.submodule_search_locations[0])
+        yield package
+        shared = package.parent / f"{name}.libs"
+        if shared.is_dir():
+            yield shared
+
+
+def _landlock_ruleset(libraries: tuple[str, ...]) -> int:
     """A ruleset that grants reading what the interpreter needs and nothing else; an open file descriptor."""
     from landlockpy import AccessFS, Ruleset, Scope
 
     every_scope = Scope.ABSTRACT_UNIX_SOCKET | Scope.SIGNAL
     with Ruleset(scoped=every_scope) as ruleset:
-        for path in readable_paths():
+        for path in (*readable_paths(), *library_paths(libraries)):
             rights = AccessFS.READ_FILE | AccessFS.READ_DIR if path.is_dir() else AccessFS.READ_FILE
             ruleset.allow_path(path, rights)
         # Listing only: the names of installed packages are no secret, their contents (packs!) are.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import select
 import socket
@@ -91,6 +90,8 @@ class Feed:
         self._fd = fd
         self._rest = memoryview(data)
         self.open = True
+        if not data:
+            self.close()
 
     def fileno(self) -> int:
         """The file descriptor to poll."""
@@ -147,6 +148,15 @@ class Link:
         """Queue a message."""
         self._out += pack(message)
 
+    def hand_over(self, peer: socket.socket) -> None:
+        """Give the child its copy of a socket, along with a frame that asks nothing."""
+        socket.send_fds(self._socket, [pack(["peer"])], [peer.fileno()])
+
+    @property
+    def end(self) -> socket.socket:
+        """The socket itself."""
+        return self._socket
+
     @property
     def arrived(self) -> bool:
         """A message waits."""
@@ -162,12 +172,12 @@ class Link:
 
     def advance(self) -> None:
         """Send and receive what is possible."""
+        self._send_some()
         try:
-            self._send_some()
             chunk = self._socket.recv(_CHUNK)
         except BlockingIOError:
             return
-        except OSError:  # the child is gone; what it said before that is kept
+        except OSError:  # the child is gone
             chunk = b""
         if not chunk:
             self.close()
@@ -180,9 +190,13 @@ class Link:
 
     def _send_some(self) -> None:
         # A full pipe must not keep us from reading: the child may be writing to us before it reads on.
-        if self._out:
-            with contextlib.suppress(BlockingIOError):
+        try:
+            if self._out:
                 del self._out[: self._socket.send(self._out)]
+        except BlockingIOError:
+            return
+        except OSError:  # the child is gone; what it said before that must still be read, or timing would decide
+            self._out.clear()
 
     def close(self) -> None:
         """Close the socket; safe to call twice."""

@@ -62,7 +62,7 @@ def _run(task: PythonTask, program: str) -> Run:
 
 VERIFIER: Verifier[PythonSpec, PythonTask] = Verifier(
     name="python",
-    version="1.0.0",
+    version="1.1.0",
     lane="python",
     spec=PythonSpec,
     auto=lambda _spec: "fence:python",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+import socket
 from contextlib import ExitStack
 from typing import Any
 
@@ -26,17 +27,14 @@ def run_asserts(task: AssertTask, program: str) -> Run:
         LimitExceeded, InfraFault: see the sandbox.
     """
     with ExitStack() as stack:
-        candidate = stack.enter_context(Child("candidate", quota(task.spec)))
-        host = stack.enter_context(Child("host", _host_quota(task), peer=candidate.link))
-        for child in (candidate, host):
-            child.confine()
-        for child in (candidate, host):
-            child.await_ready()
+        candidate = stack.enter_context(Child(quota(task.spec)))
         meter = suite_meter(task.spec, [candidate])
         failed, flags = load(candidate, task.spec.preamble, program, task.spec.entry, [meter])
         if failed is not None:
             return not_loaded(failed.code or "", failed.reason, flags=flags, cpu_s=candidate.cpu_s)
         # From here on only the test host speaks with the program: its end of the socket is a copy of ours.
+        host = stack.enter_context(Child(_host_quota(task)))
+        host.link.hand_over(candidate.link.end)
         candidate.link.close()
         return _run_tests(task, candidate, host, meter)
 
@@ -47,12 +45,11 @@ def dry_run(task: AssertTask) -> None:
     Raises:
         TaskFault: the setup raises or takes too long.
     """
-    with Child("candidate", quota(task.spec)) as nobody, Child("host", _host_quota(task), peer=nobody.link) as host:
-        for child in (nobody, host):
-            child.confine()
-            child.await_ready()
+    program, nobody = socket.socketpair()
+    with program, nobody, Child(_host_quota(task)) as host:
+        host.link.hand_over(program)
         try:
-            report = _report(task, host, [nobody], suite_meter(task.spec, [host]), dry=True)
+            report = _report(task, host, [], suite_meter(task.spec, [host]), dry=True)
         except LimitExceeded as limit:
             raise TaskFault("task.gold_timeout", "the setup of the tests exceeds the limits") from limit
         if report is None or report[0] is not None:

@@ -27,9 +27,7 @@ def run_calls(task: CallTask, program: str) -> Run:
     Raises:
         LimitExceeded, InfraFault: see the sandbox.
     """
-    with Child("candidate", quota(task.spec)) as child:
-        child.confine()
-        child.await_ready()
+    with Child(quota(task.spec)) as child:
         suite = suite_meter(task.spec, [child])
         failed, flags = load(child, task.spec.preamble, program, task.spec.entry, [suite, case_meter(task, child)])
         if failed is not None:

@@ -1,0 +1,309 @@
+"""The judge's side of the zygote: start it, keep children waiting, have them ended, replace it in time.
+
+Children are asked for ahead and wait, confined, for a program; so a program does not wait for a fork. A zygote is
+replaced after many children or when it has grown, and at once when anything goes wrong between it and us.
+"""
+
+from __future__ import annotations
+
+import atexit
+import fcntl
+import json
+import os
+import signal
+import socket
+import sys
+from collections import deque
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from veredicto_verifier.errors import InfraFault
+from veredicto_verifier.sandbox.channel import pack
+from veredicto_verifier.sandbox.confine import LANDLOCK_FD
+from veredicto_verifier.sandbox.policy import Policy, policy
+from veredicto_verifier.sandbox.zygote import CONTROL_FD, MAX_MESSAGE_BYTES
+
+NUM_PARKED = 2
+"""Children that wait ahead: a program and the process with its tests."""
+RECYCLE_AFTER = 2000
+"""Children of one zygote before it is replaced."""
+GROWTH_BYTES = 64 * 1024 * 1024
+"""Growth of its resident memory before it is replaced."""
+_START_LIMIT_S = 60.0
+_READY = pack(["ready"])
+
+ENVIRONMENT = {
+    "PATH": "/usr/bin:/bin",
+    "HOME": "/nonexistent",
+    "LANG": "C.UTF-8",
+    "TZ": "UTC",
+    "PYTHONHASHSEED": "0",
+    "PYTHONUTF8": "1",
+    "MALLOC_ARENA_MAX": "1",
+    "OMP_NUM_THREADS": "1",
+    "OPENBLAS_NUM_THREADS": "1",
+    "MKL_NUM_THREADS": "1",
+}
+"""The whole environment of a child. Its own options replace `-I`, which would ignore the fixed hash seed."""
+
+_ISOLATED = ("-s", "-S", "-P", "-B")
+_BOOT = "import sys; sys.path.insert(0, sys.argv[1]); from veredicto_verifier.sandbox.zygote import main; main()"
+
+
+@dataclass(frozen=True, slots=True)
+class Ends:
+    """Our ends of a child's pipes: its channel, and where its standard streams are written and read."""
+
+    channel: socket.socket
+    stdin: int
+    stdout: int
+    stderr: int
+
+    def close(self) -> None:
+        """Close them all."""
+        self.channel.close()
+        for fd in (self.stdin, self.stdout, self.stderr):
+            os.close(fd)
+
+
+@dataclass(frozen=True, slots=True)
+class Parked:
+    """A confined child that waits for its first frame."""
+
+    zygote: Zygote
+    pid: int
+    exit_fd: int
+    """Readable once the process has ended."""
+    ends: Ends
+
+
+def take(libraries: tuple[str, ...] = ()) -> Parked:
+    """A confined child, from the zygote that has imported these libraries.
+
+    Raises:
+        InfraFault: none could be started.
+    """
+    zygote = _ZYGOTES.get(libraries)
+    if zygote is not None and zygote.worn:
+        zygote.close()
+    if zygote is None or zygote.broken:
+        zygote = _ZYGOTES[libraries] = Zygote(policy(libraries))
+    return zygote.take()
+
+
+class Zygote:
+    """One zygote and the children that it was asked for.
+
+    Raises:
+        InfraFault: it did not start.
+    """
+
+    def __init__(self, walls: Policy) -> None:
+        self.broken = False
+        """It is dead, or what it says no longer matches what it was asked; nothing more comes from it."""
+        self._ordered: deque[Ends] = deque()
+        self._forked: deque[tuple[int, int]] = deque()
+        self._endings: dict[int, tuple[int, float]] = {}
+        self._unwanted: set[int] = set()
+        self._num_forked = 0
+        self._num_live = 0
+        self._control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        with theirs:
+            self.pid = _spawn(theirs, walls)
+        atexit.register(self.close)
+        self._control.settimeout(_START_LIMIT_S)
+        hello = {
+            "landlock": walls.landlock_fd >= 0,
+            "seccomp": walls.seccomp,
+            "preload": walls.preload,
+            "folders": walls.folders,
+        }
+        self._say(hello)
+        self._hear()
+        self._resident_at_start = self._resident()
+
+    @property
+    def worn(self) -> bool:
+        """It should be replaced, and nothing of it is in use."""
+        if self._num_live:
+            return False
+        return self._num_forked >= RECYCLE_AFTER or (
+            self._num_forked % 64 == 0 and self._resident() > self._resident_at_start + GROWTH_BYTES
+        )
+
+    def take(self) -> Parked:
+        """The child that waits longest; another is ordered in its place.
+
+        Raises:
+            InfraFault: the zygote is gone, or the child did not report that every wall stands.
+        """
+        if not self._ordered:
+            self._order()
+        while not self._forked:
+            self._hear()
+        pid, exit_fd = self._forked.popleft()
+        ends = self._ordered.popleft()
+        self._num_live += 1
+        parked = Parked(self, pid, exit_fd, ends)
+        while len(self._ordered) < NUM_PARKED:
+            self._order()
+        _await_ready(parked)
+        return parked
+
+    def end(self, pid: int, *, wanted: bool) -> None:
+        """Have a child killed, if it still runs, and reaped; `ending` tells how it ended, if that is wanted."""
+        self._num_live -= 1
+        if self.broken:
+            return
+        if not wanted:
+            self._unwanted.add(pid)
+        try:
+            self._say(["end", pid])
+        except InfraFault:
+            return
+
+    def ending(self, pid: int) -> tuple[int, float] | None:
+        """The wait status and the CPU seconds of a child that was ended; None when the zygote is gone."""
+        try:
+            while pid not in self._endings and not self.broken:
+                self._hear()
+        except InfraFault:
+            return None
+        return self._endings.pop(pid, None)
+
+    def close(self) -> None:
+        """End it; its children end with it."""
+        atexit.unregister(self.close)
+        self._break()
+        for ends in self._ordered:
+            ends.close()
+        for _, exit_fd in self._forked:
+            os.close(exit_fd)
+        self._ordered.clear()
+        self._forked.clear()
+
+    def _order(self) -> None:
+        ours, theirs = socket.socketpair()
+        pipes = [os.pipe() for _ in range(3)]
+        (stdin_r, stdin_w), (stdout_r, stdout_w), (stderr_r, stderr_w) = pipes
+        ends = Ends(ours, stdin_w, stdout_r, stderr_r)
+        try:
+            self._say(["fork"], [stdin_r, stdout_w, stderr_w, theirs.fileno()])
+        except BaseException:
+            ends.close()
+            raise
+        finally:
+            theirs.close()
+            for fd in (stdin_r, stdout_w, stderr_w):
+                os.close(fd)
+        self._num_forked += 1
+        self._ordered.append(ends)
+
+    def _say(self, message: Any, fds: list[int] | None = None) -> None:
+        try:
+            socket.send_fds(self._control, [json.dumps(message).encode()], fds or [])
+        except OSError as error:
+            self._break()
+            raise _gone() from error
+        except BaseException:  # a limit that strikes in between leaves us not knowing what was said
+            self._break()
+            raise
+
+    def _hear(self) -> None:
+        try:
+            data, fds, _, _ = socket.recv_fds(self._control, MAX_MESSAGE_BYTES, 1)
+        except OSError as error:
+            self._break()
+            raise _gone() from error
+        except BaseException:
+            self._break()
+            raise
+        match json.loads(data) if data else None:
+            case ["ready"]:
+                pass
+            case ["forked", pid]:
+                self._forked.append((pid, fds[0]))
+            case ["ended", pid, status, cpu_s]:
+                if pid in self._unwanted:
+                    self._unwanted.discard(pid)
+                else:
+                    self._endings[pid] = (status, cpu_s)
+            case _:
+                self._break()
+                raise _gone()
+
+    def _break(self) -> None:
+        if self.broken:
+            return
+        self.broken = True
+        self._control.close()
+        os.kill(self.pid, signal.SIGKILL)
+        os.waitpid(self.pid, 0)
+
+    def _resident(self) -> int:
+        with open(f"/proc/{self.pid}/statm", encoding="ascii") as statm:
+            return int(statm.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+
+_ZYGOTES: dict[tuple[str, ...], Zygote] = {}
+"""The living zygote of this process for each set of libraries."""
+
+
+def _gone() -> InfraFault:
+    return InfraFault("infra.worker_lost", "the process that starts sandboxed programs is gone; another is started")
+
+
+def _await_ready(parked: Parked) -> None:
+    """Wait until the child has confined itself.
+
+    Raises:
+        InfraFault: it died, or took longer than any start should.
+    """
+    channel, report = parked.ends.channel, b""
+    channel.settimeout(_START_LIMIT_S)
+    try:
+        while len(report) < len(_READY):
+            chunk = channel.recv(len(_READY) - len(report))
+            if not chunk:
+                break
+            report += chunk
+    except OSError:
+        report = b""
+    if report == _READY:
+        return
+    os.set_blocking(parked.ends.stderr, False)
+    try:
+        tail = os.read(parked.ends.stderr, 4096).decode("utf-8", "replace")
+    except BlockingIOError:
+        tail = ""
+    parked.zygote.close()
+    parked.ends.close()
+    os.close(parked.exit_fd)
+    raise InfraFault("infra.worker_lost", f"a sandboxed process did not start: {tail.strip()[-160:]}")
+
+
+def _spawn(control: socket.socket, walls: Policy) -> int:
+    """Start the interpreter with exactly the file descriptors it needs."""
+    pipes = [os.pipe() for _ in range(3)]  # its standard streams are pipes, like those of its children
+    inherited = {0: pipes[0][0], 1: pipes[1][1], 2: 2, CONTROL_FD: control.fileno()}
+    if walls.landlock_fd >= 0:
+        inherited[LANDLOCK_FD] = walls.landlock_fd
+    # Copies with high numbers first: otherwise one dup2 in the child could overwrite the source of the next.
+    copies = {target: fcntl.fcntl(source, fcntl.F_DUPFD_CLOEXEC, 100) for target, source in inherited.items()}
+    python = os.path.realpath(sys.executable)
+    root = str(Path(__file__).resolve().parents[2])
+    try:
+        return os.posix_spawn(
+            python,
+            [python, *_ISOLATED, "-c", _BOOT, root, str(os.getpid())],
+            ENVIRONMENT,
+            file_actions=[(os.POSIX_SPAWN_DUP2, copy, target) for target, copy in copies.items()],
+            setsigmask=(),
+            setsigdef=(signal.SIGPIPE, signal.SIGXFSZ, signal.SIGINT, signal.SIGTERM),
+        )
+    except OSError as error:
+        raise InfraFault("infra.worker_lost", f"a sandboxed process could not be started: {error.strerror}") from error
+    finally:
+        for fd in (*copies.values(), *(end for pipe in pipes for end in pipe)):
+            os.close(fd)
