@@ -6,6 +6,7 @@ from veredicto_verifier.errors import LimitExceeded, TaskFault
 from veredicto_verifier.verifier import Answer, Context, Grade, Verifier
 from veredicto_verifier.verifiers.python_code.asserts import dry_run, run_asserts
 from veredicto_verifier.verifiers.python_code.calls import run_calls
+from veredicto_verifier.verifiers.python_code.canaries import Watch
 from veredicto_verifier.verifiers.python_code.outcome import CODES, FLAGS, Run, grade
 from veredicto_verifier.verifiers.python_code.signals import signals
 from veredicto_verifier.verifiers.python_code.spec import PythonSpec
@@ -47,8 +48,9 @@ def judge(task: PythonTask, answer: Answer) -> Grade:
 
     Raises:
         LimitExceeded: it used up its CPU, wall time or memory.
-        InfraFault: the sandbox failed, or the machine is too busy to be fair.
+        InfraFault: the sandbox failed, a canary passed, or the machine is too busy to be fair.
     """
+    _WATCH.count()
     return grade(_run(task, answer.text), task.hidden, signals(answer.text, task.spec))
 
 
@@ -59,6 +61,13 @@ def _run(task: PythonTask, program: str) -> Run:
         return run_asserts(task, program)
     return run_stdio(task, program)
 
+
+def _passes(spec: PythonSpec, program: str) -> bool:
+    task = build_task(spec)
+    return grade(_run(task, program), task.hidden, ()).passed
+
+
+_WATCH = Watch(_passes)
 
 VERIFIER: Verifier[PythonSpec, PythonTask] = Verifier(
     name="python",
