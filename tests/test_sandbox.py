@@ -231,13 +231,13 @@ def ask(program: str, *, cpu_s: float = 5.0, wall_s: float = 20.0, memory_mb: in
     """What `f()` of a program returns, from inside the sandbox."""
     with Child(Quota(cpu_s, memory_mb * MIB)) as child:
         meter = Meter([child.pid], cpu_s=cpu_s, wall_s=wall_s)
-        for request in (["load", "", program, "f"], ["call", "f", [], {}]):
+        for request in (["load", 1, "", program, "f"], ["call", 2, "f", [], {}]):
             child.link.send(request)
             drive([child], [meter], lambda: child.link.arrived or not child.link.open)
             if not child.link.arrived:
                 return child.post_mortem()
             reply = child.link.take()
-        return codec.decode(reply[1], lambda form: form) if reply[0] == "value" else reply
+        return codec.decode(reply[2], lambda form: form) if reply[0] == "value" else reply
 
 
 REACH = Path(__file__).parent / "exploits"
@@ -320,7 +320,7 @@ def test_a_program_that_never_ends_is_stopped_by_cpu_and_a_sleeper_by_wall() -> 
 def test_the_kernel_stops_what_the_judge_would_miss() -> None:
     with Child(Quota(0.1, 64 * MIB)) as child:
         child.link.send(
-            ["load", "", "import signal\nsignal.signal(signal.SIGXCPU, signal.SIG_IGN)\nwhile True: pass", None]
+            ["load", 1, "", "import signal\nsignal.signal(signal.SIGXCPU, signal.SIG_IGN)\nwhile True: pass", None]
         )
         patient = Meter([child.pid], cpu_s=60, wall_s=60)
         drive([child], [patient], lambda: not child.link.open)
@@ -367,7 +367,7 @@ def test_a_worn_zygote_is_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_killed_zygote_is_our_failure_and_the_next_program_runs() -> None:
     with Child(Quota(5, 64 * MIB)) as child:
         os.kill(launcher._ZYGOTES[()].pid, signal.SIGKILL)
-        child.link.send(["load", "", "def f(): return 1", "f"])
+        child.link.send(["load", 1, "", "def f(): return 1", "f"])
         patient = Meter([child.pid], cpu_s=60, wall_s=60)
         drive([child], [patient], lambda: child.exited)
         with pytest.raises(InfraFault):
@@ -425,7 +425,7 @@ def test_what_a_program_said_before_it_died_is_read_whatever_the_timing() -> Non
     program = """
 import os, struct
 def f():
-    body = b'["value","early",[]]'
+    body = b'["value",2,"early",[]]'
     os.write(3, struct.pack(">I", len(body)) + body)
     os._exit(0)
 """

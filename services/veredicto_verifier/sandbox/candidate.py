@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import atexit
 import builtins
+import itertools
 import operator
 import sys
 import threading
@@ -19,7 +20,8 @@ from veredicto_verifier.sandbox import codec
 from veredicto_verifier.sandbox.channel import Channel, FrameTooLarge
 
 _OPERATIONS: dict[str, Callable[..., Any]] = {
-    "call": lambda function, *args: function(*args),
+    "call": lambda function, *args, **kwargs: function(*args, **kwargs),
+    "isinstance": isinstance,
     "getattr": getattr,
     "setattr": setattr,
     "len": len,
@@ -74,19 +76,24 @@ class Candidate:
         self._objects: list[Any] = []
 
     def serve(self, request: list[Any]) -> None:
-        """Answer requests until the other side is gone."""
-        kinds: dict[str, Callable[..., list[Any]]] = {"load": self._load, "call": self._call, "operate": self._operate}
+        """Answer requests until the other side is gone; an answer carries the number of its question."""
+        kinds: dict[str, Callable[..., list[Any]]] = {
+            "load": self._load,
+            "call": self._call,
+            "operate": self._operate,
+            "fetch": self._fetch,
+        }
         while True:
             try:
-                reply = kinds[request[0]](*request[1:])
+                reply = kinds[request[0]](*request[2:])
             except codec.CodecError as error:
                 reply = ["unsendable", str(error)]
             except BaseException as error:  # noqa: BLE001  the program may raise anything, SystemExit included
                 reply = describe(error)
             try:
-                self._channel.send(reply)
+                self._channel.send([reply[0], request[1], *reply[1:]])
             except FrameTooLarge as error:
-                self._channel.send(["unsendable", str(error)])
+                self._channel.send(["unsendable", request[1], str(error)])
             request = self._channel.receive()
 
     def _load(self, preamble: str, program: str, entry: str | None) -> list[Any]:
@@ -116,16 +123,32 @@ class Candidate:
             found = getattr(found, part)
         return getattr(found() if isinstance(found, type) else found, method)
 
-    def _call(self, entry: str, args: list[Any], kwargs: dict[str, Any]) -> list[Any]:
+    def _call(self, entry: str, args: list[Any], kwargs: dict[str, Any], iterate: bool = False) -> list[Any]:
         positional = [self._decode(form) for form in args]
         named = {name: self._decode(form) for name, form in kwargs.items()}
-        value = _settle(self._resolve(entry)(*positional, **named))
-        return ["value", self._encode(value), self._mutated(args, positional)]
+        value = self._resolve(entry)(*positional, **named)
+        return self._answer(_read_out(value) if iterate else value, args, positional)
 
-    def _operate(self, name: str, args: list[Any]) -> list[Any]:
+    def _operate(self, name: str, args: list[Any], kwargs: dict[str, Any]) -> list[Any]:
         operands = [self._decode(form) for form in args]
-        value = _settle(_OPERATIONS[name](*operands))
-        return ["value", self._encode(value), self._mutated(args, operands)]
+        named = {key: self._decode(form) for key, form in kwargs.items()}
+        return self._answer(_OPERATIONS[name](*operands, **named), args, operands)
+
+    def _answer(self, value: Any, forms: list[Any], given: list[Any]) -> list[Any]:
+        awaited = type(value) is types.CoroutineType
+        encoded = self._encode(_settle(value))
+        return ["value", encoded, self._mutated(forms, given), *(["awaited"] if awaited else [])]
+
+    def _fetch(self, name: str) -> list[Any]:
+        """What a name of the module is, for a test file that imports it."""
+        found: Any = self._module
+        for part in name.split("."):
+            found = getattr(found, part)
+        if isinstance(found, type) and issubclass(found, BaseException):
+            return ["exception", [base.__name__ for base in found.__mro__]]
+        if callable(found):
+            return ["callable"]
+        return ["value", self._encode(found), []]
 
     def _mutated(self, forms: list[Any], values: list[Any]) -> list[Any]:
         """`[position, new form]` of each mutable argument that the program changed in place."""
@@ -174,6 +197,29 @@ class _Callback:
 
     def __call__(self, *args: Any) -> Any:
         return self._owner.ask(self._number, args)
+
+
+MAX_ITEMS = 100_000
+
+
+def _read_out(value: Any) -> Any:
+    """The items of a generator or other iterator as a list; any other value as it is."""
+    if hasattr(type(value), "__anext__"):
+        value = _all_of(value)
+    elif hasattr(type(value), "__next__"):
+        value = list(itertools.islice(value, MAX_ITEMS + 1))
+        if len(value) > MAX_ITEMS:
+            raise codec.CodecError(f"the iterator gives more than {MAX_ITEMS} items")
+    return value
+
+
+async def _all_of(iterator: Any) -> list[Any]:
+    items: list[Any] = []
+    async for item in iterator:
+        items.append(item)
+        if len(items) > MAX_ITEMS:
+            raise codec.CodecError(f"the iterator gives more than {MAX_ITEMS} items")
+    return items
 
 
 def _settle(value: Any) -> Any:
@@ -227,13 +273,14 @@ def describe(error: BaseException) -> list[Any]:
 def run_script(channel: Channel, first: list[Any]) -> int:
     """Run a program as `__main__` with the real standard streams; the exit status it would give."""
     try:
-        code = compile(first[1], "solution.py", "exec", dont_inherit=True)
+        code = compile(first[2], "solution.py", "exec", dont_inherit=True)
     except (SyntaxError, ValueError, OverflowError, RecursionError, MemoryError) as error:
-        channel.send(describe(error))
+        kind, *rest = describe(error)
+        channel.send([kind, first[1], *rest])
         return 0
     module = _own_world("__main__")
     _seed()
-    channel.send(["compiled"])
+    channel.send(["compiled", first[1]])
     channel.close()
     return _finish(_execute(code, module.__dict__))
 

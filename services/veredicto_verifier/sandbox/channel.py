@@ -22,7 +22,16 @@ class ChannelClosed(Exception):
 
 
 class FrameTooLarge(Exception):
-    """A frame announces more bytes than the limit."""
+    """A frame announces more bytes than the limit.
+
+    Args:
+        message: what and how much.
+        before: the frames that came before it, which count: what is read together must not decide.
+    """
+
+    def __init__(self, message: str, before: tuple[bytes, ...] = ()) -> None:
+        super().__init__(message)
+        self.before = before
 
 
 class BadFrame(Exception):
@@ -47,11 +56,11 @@ class FrameReader:
             FrameTooLarge: a header announces more than the limit.
         """
         self._buffer += data
-        frames = []
+        frames: list[bytes] = []
         while len(self._buffer) >= _HEADER.size:
             (length,) = _HEADER.unpack_from(self._buffer)
             if length > self._limit:
-                raise FrameTooLarge(f"a frame of {length} bytes is over the limit of {self._limit}")
+                raise FrameTooLarge(f"a frame of {length} bytes is over the limit of {self._limit}", tuple(frames))
             end = _HEADER.size + length
             if len(self._buffer) < end:
                 break

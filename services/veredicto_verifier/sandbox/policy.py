@@ -27,6 +27,7 @@ PRELOAD = (
     "dataclasses", "datetime", "decimal", "difflib", "encodings.idna", "enum", "fractions", "functools", "hashlib",
     "heapq", "inspect", "io", "itertools", "json", "locale", "math", "numbers", "operator", "queue", "random", "re",
     "statistics", "string", "struct", "textwrap", "threading", "time", "traceback", "typing", "unicodedata",
+    "unittest",
 )  # fmt: skip
 """What the zygote imports once for all children. Where Landlock is missing, files cannot be opened, so nothing else."""
 

@@ -75,6 +75,8 @@ class Child:
         self.stderr = Drain(parked.ends.stderr, OUTPUT_CAP_BYTES)
         self.stdin = Feed(parked.ends.stdin, stdin)
         self.ending: Ending | None = None
+        self.num_asked = 0
+        """Questions so far; an answer must carry the number of its question."""
         self._zygote = parked.zygote
         self._quota = quota
         self._killed = False
@@ -201,8 +203,17 @@ def drive(children: Sequence[Child], meters: Sequence[Meter], done: Callable[[],
     while not done():
         nap_s = min(meter.check() for meter in meters)
         _poll([stream for child in children for stream in child.streams], nap_s, [child.exit_fd for child in children])
-        if any(child.stdout.overflowed or child.stderr.overflowed for child in children):
-            raise OutputLimit
+        _check_output(children)
+    # What a program wrote before it answered counts, whether or not it was read before the answer.
+    for child in children:
+        child.stdout.catch_up()
+        child.stderr.catch_up()
+    _check_output(children)
+
+
+def _check_output(children: Sequence[Child]) -> None:
+    if any(child.stdout.overflowed or child.stderr.overflowed for child in children):
+        raise OutputLimit
 
 
 def _poll(streams: Sequence[Stream], timeout_s: float, exits: Sequence[int] = ()) -> None:

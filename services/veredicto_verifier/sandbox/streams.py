@@ -70,6 +70,13 @@ class Drain:
         self.overflowed = self.overflowed or len(chunk) > room
         self.data += chunk[:room]
 
+    def catch_up(self) -> None:
+        """Read what has been written so far, up to the cap."""
+        seen = -1
+        while self.open and not self.overflowed and seen != len(self.data):
+            seen = len(self.data)
+            self.advance()
+
     def close(self) -> None:
         """Close the file descriptor; safe to call twice."""
         if self.open:
@@ -184,7 +191,8 @@ class Link:
             return
         try:
             self._frames += self._reader.feed(chunk)
-        except FrameTooLarge:
+        except FrameTooLarge as error:
+            self._frames += error.before
             self.violated = True
             self.close()
 

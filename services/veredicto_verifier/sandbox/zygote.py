@@ -21,6 +21,7 @@ from typing import Any, NoReturn
 from veredicto_verifier.sandbox import confine
 from veredicto_verifier.sandbox.candidate import run_script, serve_program
 from veredicto_verifier.sandbox.channel import Channel, ChannelClosed
+from veredicto_verifier.sandbox.checker import serve_checks
 from veredicto_verifier.sandbox.host import serve_tests
 
 CONTROL_FD = 3
@@ -130,4 +131,5 @@ _PARTS: dict[str, Callable[[Channel, list[Any]], int]] = {
     "load": serve_program,
     "script": run_script,
     "host": serve_tests,
+    "checker": serve_checks,
 }

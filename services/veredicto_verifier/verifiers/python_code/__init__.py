@@ -7,11 +7,13 @@ from veredicto_verifier.verifier import Answer, Context, Grade, Verifier
 from veredicto_verifier.verifiers.python_code.asserts import dry_run, run_asserts
 from veredicto_verifier.verifiers.python_code.calls import run_calls
 from veredicto_verifier.verifiers.python_code.canaries import Watch
+from veredicto_verifier.verifiers.python_code.checking import prove_checker
+from veredicto_verifier.verifiers.python_code.files import collected, run_files
 from veredicto_verifier.verifiers.python_code.outcome import CODES, FLAGS, Run, grade
 from veredicto_verifier.verifiers.python_code.signals import signals
 from veredicto_verifier.verifiers.python_code.spec import PythonSpec
 from veredicto_verifier.verifiers.python_code.stdio import run_stdio
-from veredicto_verifier.verifiers.python_code.task import AssertTask, CallTask, PythonTask, build_task
+from veredicto_verifier.verifiers.python_code.task import AssertTask, CallTask, FileTask, PythonTask, build_task
 
 _GOLD_SHARE = 0.1
 """A reference may use this share of the CPU limit; a program that is merely slower than it then has room."""
@@ -26,6 +28,10 @@ def prepare(spec: PythonSpec, _context: Context) -> PythonTask:
     task = build_task(spec)
     if isinstance(task, AssertTask) and spec.setup.strip():
         dry_run(task)
+    if isinstance(task, FileTask):
+        task = collected(task)
+    if spec.checker:
+        prove_checker(spec)
     if spec.reference is None:
         return task
     try:
@@ -59,6 +65,8 @@ def _run(task: PythonTask, program: str) -> Run:
         return run_calls(task, program)
     if isinstance(task, AssertTask):
         return run_asserts(task, program)
+    if isinstance(task, FileTask):
+        return run_files(task, program)
     return run_stdio(task, program)
 
 

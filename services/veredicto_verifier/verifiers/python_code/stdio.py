@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
+
 from veredicto_verifier.errors import LimitExceeded
 from veredicto_verifier.sandbox.channel import BadFrame
 from veredicto_verifier.sandbox.compare import same_output
@@ -16,6 +18,7 @@ from veredicto_verifier.verifiers.python_code.calls import (
     ending,
     out_of_memory,
 )
+from veredicto_verifier.verifiers.python_code.checking import Accepts, checker
 from veredicto_verifier.verifiers.python_code.outcome import PASSED, Result, Run, describe, not_loaded
 from veredicto_verifier.verifiers.python_code.spec import Case
 from veredicto_verifier.verifiers.python_code.task import StdioTask, quota
@@ -27,6 +30,11 @@ def run_stdio(task: StdioTask, program: str) -> Run:
     Raises:
         LimitExceeded, InfraFault: see the sandbox.
     """
+    with checker(task.spec) if task.spec.checker else nullcontext() as accept:
+        return _run_cases(task, program, accept)
+
+
+def _run_cases(task: StdioTask, program: str, accept: Accepts | None) -> Run:
     results: list[Result] = []
     total_cpu_s = largest = 0.0
     wall_left_s = task.spec.limits.wall_seconds
@@ -35,7 +43,7 @@ def run_stdio(task: StdioTask, program: str) -> Run:
             raise LimitExceeded("cpu")
         with Child(quota(task.spec), stdin=case.stdin.encode("utf-8", "surrogateescape")) as child:
             meter = Meter([child.pid], cpu_s=task.spec.limits.cpu_s, wall_s=wall_left_s)
-            loaded, result = _run_case(task, case, child, program, meter)
+            loaded, result = _run_case(task, case, child, program, meter, accept)
             wall_left_s -= meter.wall_s
             child.discard()
             total_cpu_s += child.cpu_s
@@ -46,7 +54,9 @@ def run_stdio(task: StdioTask, program: str) -> Run:
     return Run(tuple(results), cpu_s=total_cpu_s, largest_cpu_s=largest)
 
 
-def _run_case(task: StdioTask, case: Case, child: Child, program: str, meter: Meter) -> tuple[bool, Result]:
+def _run_case(
+    task: StdioTask, case: Case, child: Child, program: str, meter: Meter, accept: Accepts | None
+) -> tuple[bool, Result]:
     """Whether the program compiled, and the result of the case."""
     try:
         reply = ask(child, ["script", program], [meter])
@@ -62,10 +72,10 @@ def _run_case(task: StdioTask, case: Case, child: Child, program: str, meter: Me
         return True, ending(child, error)
     except OutputLimit:
         return True, OUTPUT_LIMIT
-    return True, _judge(task, case, child)
+    return True, _judge(task, case, child, accept)
 
 
-def _judge(task: StdioTask, case: Case, child: Child) -> Result:
+def _judge(task: StdioTask, case: Case, child: Child, accept: Accepts | None) -> Result:
     end = child.post_mortem()
     if end.signal is not None:
         return died(child)
@@ -75,6 +85,8 @@ def _judge(task: StdioTask, case: Case, child: Child) -> Result:
         out_of_memory([name])
         reason = describe([name.strip()], message, None, show_message=not case.hidden)
         return Result("python.runtime_error", f"exit status {end.code}: {reason}")
+    if accept is not None:
+        return accept(case.stdin, bytes(child.stdout.data).decode("utf-8", "surrogateescape"), case.stdout)
     expected = case.stdout.encode("utf-8", "surrogateescape")
     if same_output(expected, bytes(child.stdout.data), task.spec.compare, task.spec.tolerance):
         return PASSED
