@@ -1,4 +1,4 @@
-"""The untrusted half: load a program as module `solution` and answer calls, or run it as a script.
+"""The untrusted half: load a program as module `solution` and answer calls.
 
 Runs in its own confined process, forked for one program, standard library only. It holds no test and no expected
 value; whatever it sends is believed only to be what the program answered.
@@ -6,12 +6,10 @@ value; whatever it sends is believed only to be what the program answered.
 
 from __future__ import annotations
 
-import atexit
 import builtins
 import itertools
 import operator
 import sys
-import threading
 import types
 from collections.abc import Callable
 from typing import Any
@@ -72,7 +70,7 @@ class Candidate:
 
     def __init__(self, channel: Channel) -> None:
         self._channel = channel
-        self._module = _own_world("solution")
+        self._module = own_world("solution")
         self._objects: list[Any] = []
 
     def serve(self, request: list[Any]) -> None:
@@ -97,7 +95,7 @@ class Candidate:
             request = self._channel.receive()
 
     def _load(self, preamble: str, program: str, entry: str | None) -> list[Any]:
-        _seed()
+        seed()
         if preamble:
             exec(compile(preamble, "preamble.py", "exec"), self._module.__dict__)
         exec(compile(program, "solution.py", "exec", dont_inherit=True), self._module.__dict__)
@@ -231,7 +229,7 @@ def _settle(value: Any) -> Any:
     return asyncio.run(value)
 
 
-def _own_world(name: str) -> types.ModuleType:
+def own_world(name: str) -> types.ModuleType:
     """A fresh module, and a fresh `__main__` and `builtins` for it.
 
     A program that replaces `len` in `builtins` must not thereby choose which line of ours fails: our functions, and
@@ -247,8 +245,8 @@ def _own_world(name: str) -> types.ModuleType:
     return module
 
 
-def _seed() -> None:
-    # Unseeded random numbers must not decide a verdict; a fork would seed them anew.
+def seed() -> None:
+    """Unseeded random numbers must not decide a verdict; a fork would seed them anew."""
     for name in ("random", "numpy.random"):
         if name in sys.modules:
             sys.modules[name].seed(0)
@@ -268,57 +266,3 @@ def describe(error: BaseException) -> list[Any]:
             line = trace.tb_lineno
         trace = trace.tb_next
     return ["raised", names, message, line]
-
-
-def run_script(channel: Channel, first: list[Any]) -> int:
-    """Run a program as `__main__` with the real standard streams; the exit status it would give."""
-    try:
-        code = compile(first[2], "solution.py", "exec", dont_inherit=True)
-    except (SyntaxError, ValueError, OverflowError, RecursionError, MemoryError) as error:
-        kind, *rest = describe(error)
-        channel.send([kind, first[1], *rest])
-        return 0
-    module = _own_world("__main__")
-    _seed()
-    channel.send(["compiled", first[1]])
-    channel.close()
-    return _finish(_execute(code, module.__dict__))
-
-
-def _execute(code: types.CodeType, namespace: dict[str, Any]) -> int:
-    try:
-        exec(code, namespace)
-    except SystemExit as end:
-        return _exit_status(end.code)
-    except BaseException as error:  # noqa: BLE001  the program may raise anything; the interpreter would report it
-        error.__traceback__ = error.__traceback__ and error.__traceback__.tb_next
-        try:
-            sys.excepthook(type(error), error, error.__traceback__)
-        except BaseException:  # noqa: BLE001  the program's own hook may raise anything
-            sys.__excepthook__(type(error), error, error.__traceback__)
-        return 1
-    return 0
-
-
-def _exit_status(code: Any) -> int:
-    """What the interpreter makes of `sys.exit(code)`."""
-    if code is None:
-        return 0
-    if isinstance(code, int):
-        return int(code) & 0xFF
-    sys.stderr.write(f"{code}\n")
-    return 1
-
-
-def _finish(status: int) -> int:
-    """What the interpreter does at its end, short of taking its modules apart; the final status."""
-    try:
-        threading._shutdown()  # type: ignore[attr-defined]
-        atexit._run_exitfuncs()
-        sys.stdout.flush()
-        sys.stderr.flush()
-    except SystemExit as end:
-        return _exit_status(end.code)
-    except BaseException:  # noqa: BLE001  closed or replaced streams; the interpreter ends with 120
-        return 120
-    return status

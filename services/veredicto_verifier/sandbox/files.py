@@ -9,7 +9,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from veredicto_verifier.sandbox import pytest_subset
-from veredicto_verifier.sandbox.proxy import Connection, Ended, Global, Lost
+from veredicto_verifier.sandbox.proxy import Connection, Global
+from veredicto_verifier.sandbox.raised import Ended, Lost
 
 Outcome = list[Any]
 """`[test id, status, exception name, calls]`."""

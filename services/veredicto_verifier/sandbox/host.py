@@ -13,7 +13,8 @@ from typing import Any
 
 from veredicto_verifier.sandbox.channel import Channel
 from veredicto_verifier.sandbox.files import FileSuite, Solution, classify
-from veredicto_verifier.sandbox.proxy import Connection, Global, Lost
+from veredicto_verifier.sandbox.proxy import Connection, Global
+from veredicto_verifier.sandbox.raised import Lost
 
 
 def serve_tests(judge: Channel, first: list[Any]) -> int:

@@ -2,35 +2,13 @@
 
 from __future__ import annotations
 
-import builtins
 import secrets
 from collections.abc import Callable
 from typing import Any
 
 from veredicto_verifier.sandbox import codec
 from veredicto_verifier.sandbox.channel import BadFrame, Channel, ChannelClosed, FrameTooLarge
-
-_NEAREST = {
-    name: found
-    for name, found in vars(builtins).items()
-    if isinstance(found, type) and issubclass(found, Exception) and name != "ExceptionGroup"
-}
-
-
-class Lost(BaseException):
-    """The program cannot go on answering: it died, or broke the protocol; no test's `except` may catch this.
-
-    Args:
-        status: `lost`, `too_large` or `protocol`.
-    """
-
-    def __init__(self, status: str) -> None:
-        super().__init__(status)
-        self.status = status
-
-
-class Ended(Exception):
-    """The program raised SystemExit or another exception that would end a process."""
+from veredicto_verifier.sandbox.raised import Ended, Lost, exception_class
 
 
 class Connection:
@@ -99,7 +77,7 @@ class Connection:
             case ["callable"] if name:
                 return Global(self, name)
             case ["exception", [str(first), *_] as names] if name:
-                return self._exceptions.setdefault(first, _exception_class([n for n in names if type(n) is str]))
+                return self._exceptions.setdefault(first, exception_class([n for n in names if type(n) is str]))
             case ["value", form, list(mutated), *awaited]:
                 for position, changed in (_pair(item, len(args)) for item in mutated):
                     _replace_content(args[position], self._decode(changed))
@@ -115,7 +93,7 @@ class Connection:
 
     def _exception(self, names: list[str], message: str) -> Exception:
         known = next((self._exceptions[name] for name in names if name in self._exceptions), None)
-        kind: Any = known or _exception_class(names)
+        kind: Any = known or exception_class(names)
         if kind is not Ended:
             # A class of that name, so that a test that looks at type(error).__name__ sees the program's.
             error: Exception = kind.__new__(kind)
@@ -168,16 +146,6 @@ class Connection:
             self.flags.add("always_equal")
             return False
         return self.operate("eq", left, right) is True
-
-
-def _exception_class(names: list[str]) -> type[Exception]:
-    """A class with the first name under the nearest built-in exception; `Ended` when there is none."""
-    nearest = next((_NEAREST[name] for name in names if name in _NEAREST), None)
-    if nearest is None:
-        return Ended
-    if names[0] == nearest.__name__ or not names[0].isidentifier():
-        return nearest
-    return type(names[0], (nearest,), {})
 
 
 async def _coroutine(value: Any) -> Any:

@@ -19,10 +19,11 @@ from collections.abc import Callable
 from typing import Any, NoReturn
 
 from veredicto_verifier.sandbox import confine
-from veredicto_verifier.sandbox.candidate import run_script, serve_program
+from veredicto_verifier.sandbox.candidate import serve_program
 from veredicto_verifier.sandbox.channel import Channel, ChannelClosed
 from veredicto_verifier.sandbox.checker import serve_checks
 from veredicto_verifier.sandbox.host import serve_tests
+from veredicto_verifier.sandbox.script import run_script
 
 CONTROL_FD = 3
 MAX_MESSAGE_BYTES = 65536
