@@ -350,23 +350,23 @@ def test_many_children_leave_no_descriptor_and_no_zombie() -> None:
     for _ in range(60):
         assert ask("def f():\n    return 1") == 1
     assert len(os.listdir("/proc/self/fd")) <= before + 2 * launcher.NUM_PARKED
-    zygote = launcher._ZYGOTES[()]
+    zygote = launcher._ZYGOTES["python"]
     children = Path(f"/proc/{zygote.pid}/task/{zygote.pid}/children").read_text().split()
     assert len(children) <= launcher.NUM_PARKED + 2
 
 
 def test_a_worn_zygote_is_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
     assert ask("def f():\n    return 1") == 1
-    first = launcher._ZYGOTES[()]
+    first = launcher._ZYGOTES["python"]
     monkeypatch.setattr(launcher, "RECYCLE_AFTER", 1)
     assert ask("def f():\n    return 2") == 2
-    assert launcher._ZYGOTES[()] is not first
+    assert launcher._ZYGOTES["python"] is not first
     assert first.broken
 
 
 def test_a_killed_zygote_is_our_failure_and_the_next_program_runs() -> None:
     with Child(Quota(5, 64 * MIB)) as child:
-        os.kill(launcher._ZYGOTES[()].pid, signal.SIGKILL)
+        os.kill(launcher._ZYGOTES["python"].pid, signal.SIGKILL)
         child.link.send(["load", 1, "", "def f(): return 1", "f"])
         patient = Meter([child.pid], cpu_s=60, wall_s=60)
         drive([child], [patient], lambda: child.exited)
@@ -387,7 +387,7 @@ def f():
     return sum("".join(["xyzzy", "-"]) in str(o) for o in held)
 """
     assert ask(scan) == 0
-    zygote = launcher._ZYGOTES[()]
+    zygote = launcher._ZYGOTES["python"]
     assert _memory_holds(os.getpid(), secret.encode())
     assert not _memory_holds(zygote.pid, secret.encode())
 

@@ -12,7 +12,10 @@ CLOSE_TAG: Final = "</answer>"
 HASH: Final = "####"
 _BOX: Final = "\\boxed"
 
-_ALIASES: Final[dict[str, str]] = {"py": "python", "python3": "python", "duckdb": "sql", "yml": "yaml"}
+_ALIASES: Final[dict[str, str]] = {
+    "py": "python", "python3": "python", "duckdb": "sql", "yml": "yaml",
+    "js": "javascript", "sh": "bash", "shell": "bash",
+}  # fmt: skip
 """Names of one language, for comparing a fence's label with the one asked for."""
 
 

@@ -22,6 +22,7 @@ LANDLOCK_FD = 4
 _PR_SET_PDEATHSIG = 1
 _PR_SET_DUMPABLE = 4
 _PR_SET_SECCOMP = 22
+_PR_SET_CHILD_SUBREAPER = 36
 _PR_SET_NO_NEW_PRIVS = 38
 _SECCOMP_MODE_FILTER = 2
 _SYS_LANDLOCK_RESTRICT_SELF = 446
@@ -50,6 +51,11 @@ def die_with(parent: int) -> None:
     _call(libc, "prctl", _PR_SET_DUMPABLE, 0, 0, 0, 0)
 
 
+def adopt_orphans() -> None:
+    """Become the parent of whatever this process's children leave behind."""
+    _call(_libc(), "prctl", _PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+
+
 def enter(walls: Walls, parent: int) -> None:
     """Confine this freshly forked process, but for the system-call filter; what differs by task the judge adds.
 
@@ -65,6 +71,40 @@ def enter(walls: Walls, parent: int) -> None:
     if walls.landlock:
         _call(libc, "syscall", _SYS_LANDLOCK_RESTRICT_SELF, LANDLOCK_FD, 0)
     os.closerange(LANDLOCK_FD, 1 << 20)
+
+
+def bound_tree(num_processes: int, cpu_s: int, memory_bytes: int) -> None:
+    """Have the kernel refuse more processes to this one and all that it starts, and bound the time and memory of each.
+
+    The kernel counts by user and exempts root, so under root this process becomes a user that nobody else is.
+
+    Raises:
+        OSError: it is root and may not change that; without this bound it must not start anything.
+    """
+    if os.getuid() == 0:
+        own = _FIRST_OWN_USER + os.getpid()
+        os.setgroups([])
+        os.setresgid(own, own, own)
+        os.setresuid(own, own, own)
+    else:
+        num_processes += _num_tasks_of(os.getuid())
+    _set_limit(resource.RLIMIT_NPROC, num_processes)
+    _set_limit(resource.RLIMIT_CPU, cpu_s)
+    _set_limit(resource.RLIMIT_DATA, memory_bytes + _OWN_BYTES)
+
+
+_FIRST_OWN_USER = 1_000_000
+_OWN_BYTES = 64 * 1024 * 1024
+"""What the forked interpreter holds before it becomes another program."""
+
+
+def _num_tasks_of(user: int) -> int:
+    total = 0
+    for entry in os.scandir("/proc"):
+        with contextlib.suppress(OSError):
+            if entry.name.isdigit() and entry.stat().st_uid == user:
+                total += len(os.listdir(f"/proc/{entry.name}/task"))
+    return total
 
 
 def filter_system_calls(walls: Walls) -> None:

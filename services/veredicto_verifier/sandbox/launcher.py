@@ -17,6 +17,7 @@ from typing import Any
 
 from veredicto_verifier.errors import InfraFault
 from veredicto_verifier.sandbox.channel import pack
+from veredicto_verifier.sandbox.exec_policy import exec_policy
 from veredicto_verifier.sandbox.policy import Policy, policy
 from veredicto_verifier.sandbox.spawning import spawn
 from veredicto_verifier.sandbox.zygote import MAX_MESSAGE_BYTES
@@ -58,28 +59,42 @@ class Parked:
     ends: Ends
 
 
-def take(libraries: tuple[str, ...] = ()) -> Parked:
-    """A confined child, from the zygote that has imported these libraries.
+EXEC = "exec"
+"""The profile of programs that are not Python."""
+
+
+def take(profile: str, limits: tuple[int, int]) -> Parked:
+    """A confined child, from the zygote of a profile: `python`, `python+numpy`, or `exec` for other languages.
+
+    Args:
+        profile: which zygote.
+        limits: CPU seconds and bytes of a child that may start others; any other child gets its limits later.
 
     Raises:
         InfraFault: none could be started.
     """
-    zygote = _ZYGOTES.get(libraries)
+    zygote = _ZYGOTES.get(profile)
     if zygote is not None and zygote.worn:
         zygote.close()
     if zygote is None or zygote.broken:
-        zygote = _ZYGOTES[libraries] = Zygote(policy(libraries))
-    return zygote.take()
+        walls = exec_policy() if profile == EXEC else policy(tuple(profile.split("+")[1:]))
+        zygote = _ZYGOTES[profile] = Zygote(walls, tree=profile == EXEC)
+    return zygote.take(limits)
 
 
 class Zygote:
     """One zygote and the children that it was asked for.
 
+    Args:
+        walls: what its children are confined by.
+        tree: a child may start further processes, which all end with it; so there is one child at a time.
+
     Raises:
         InfraFault: it did not start.
     """
 
-    def __init__(self, walls: Policy) -> None:
+    def __init__(self, walls: Policy, *, tree: bool = False) -> None:
+        self._num_parked = 0 if tree else NUM_PARKED
         self.broken = False
         """It is dead, or what it says no longer matches what it was asked; nothing more comes from it."""
         self._ordered: deque[Ends] = deque()
@@ -98,6 +113,7 @@ class Zygote:
             "seccomp": walls.seccomp,
             "preload": walls.preload,
             "folders": walls.folders,
+            "tree": tree,
         }
         self._say(hello)
         self._hear()
@@ -106,28 +122,28 @@ class Zygote:
     @property
     def worn(self) -> bool:
         """It should be replaced, and nothing of it is in use."""
-        if self._num_live:
+        if self._num_live or self.broken:
             return False
         return self._num_forked >= RECYCLE_AFTER or (
             self._num_forked % 64 == 0 and self._resident() > self._resident_at_start + GROWTH_BYTES
         )
 
-    def take(self) -> Parked:
+    def take(self, limits: tuple[int, int]) -> Parked:
         """The child that waits longest; another is ordered in its place.
 
         Raises:
             InfraFault: the zygote is gone, or the child did not report that every wall stands.
         """
         if not self._ordered:
-            self._order()
+            self._order(limits)
         while not self._forked:
             self._hear()
         pid, exit_fd = self._forked.popleft()
         ends = self._ordered.popleft()
         self._num_live += 1
         parked = Parked(self, pid, exit_fd, ends)
-        while len(self._ordered) < NUM_PARKED:
-            self._order()
+        while len(self._ordered) < self._num_parked:
+            self._order(limits)
         _await_ready(parked)
         return parked
 
@@ -163,13 +179,13 @@ class Zygote:
         self._ordered.clear()
         self._forked.clear()
 
-    def _order(self) -> None:
+    def _order(self, limits: tuple[int, int]) -> None:
         ours, theirs = socket.socketpair()
         pipes = [os.pipe() for _ in range(3)]
         (stdin_r, stdin_w), (stdout_r, stdout_w), (stderr_r, stderr_w) = pipes
         ends = Ends(ours, stdin_w, stdout_r, stderr_r)
         try:
-            self._say(["fork"], [stdin_r, stdout_w, stderr_w, theirs.fileno()])
+            self._say(["fork", *limits], [stdin_r, stdout_w, stderr_w, theirs.fileno()])
         except BaseException:
             ends.close()
             raise
@@ -226,8 +242,8 @@ class Zygote:
             return int(statm.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
 
-_ZYGOTES: dict[tuple[str, ...], Zygote] = {}
-"""The living zygote of this process for each set of libraries."""
+_ZYGOTES: dict[str, Zygote] = {}
+"""The living zygote of this process for each profile."""
 
 
 def _gone() -> InfraFault:

@@ -48,7 +48,7 @@ access faccessat faccessat2 readlink readlinkat getdents64 getcwd statfs fstatfs
 
 OPENING_CALLS = ("open", "openat")
 
-_READABLE_SYSTEM = (
+READABLE_SYSTEM = (
     "/lib64", "/usr/lib64", "/etc/ld.so.cache", "/etc/localtime", "/usr/share/zoneinfo", "/usr/lib/locale",
     "/usr/lib/ssl/openssl.cnf", "/etc/ssl/openssl.cnf", "/dev/urandom", "/dev/zero",
 )  # fmt: skip
@@ -110,6 +110,26 @@ LIBRARIES: dict[str, tuple[str, ...]] = {
 """Third-party libraries that a task may ask for, and what the zygote imports of them."""
 
 
+def require_walls(*, degraded: bool) -> Capabilities:
+    """What this machine can enforce, if that is enough.
+
+    Args:
+        degraded: one wall is enough where the operator has accepted that.
+
+    Raises:
+        InfraFault: a wall is missing.
+    """
+    found = probe()
+    if not found.complete and not (degraded and found.degraded_allowed):
+        missing = "libseccomp" if found.landlock_abi else "Landlock"
+        raise InfraFault(
+            "infra.worker_lost",
+            f"the sandbox needs {missing}, which this machine lacks; install it, use another kernel, or set "
+            f"{DEGRADED_SWITCH}=1 on a development machine",
+        )
+    return found
+
+
 @functools.cache
 def policy(libraries: tuple[str, ...] = ()) -> Policy:
     """The policy of this machine, built at the first use and kept for the life of the process.
@@ -120,14 +140,7 @@ def policy(libraries: tuple[str, ...] = ()) -> Policy:
     Raises:
         InfraFault: a wall is missing and the operator has not accepted that.
     """
-    found = probe()
-    if not found.complete and not found.degraded_allowed:
-        missing = "libseccomp" if found.landlock_abi else "Landlock"
-        raise InfraFault(
-            "infra.worker_lost",
-            f"the sandbox needs {missing}, which this machine lacks; install it, use another kernel, or set "
-            f"{DEGRADED_SWITCH}=1 on a development machine",
-        )
+    found = require_walls(degraded=True)
     landlock = _landlock_ruleset(libraries) if found.landlock_abi else -1
     seccomp = _system_call_filter(files=found.landlock_abi > 0) if found.seccomp else ""
     wanted = tuple(module for library in libraries for module in LIBRARIES[library])
@@ -178,7 +191,7 @@ def readable_paths() -> Iterator[Path]:
         if folder is not None and Path(folder).is_dir():
             yield from Path(folder).glob("libpython*.so*")
     multiarch = sysconfig.get_config_var("MULTIARCH")
-    system = [*_READABLE_SYSTEM, *(f"{root}/{multiarch}" for root in ("/lib", "/usr/lib") if multiarch)]
+    system = [*READABLE_SYSTEM, *(f"{root}/{multiarch}" for root in ("/lib", "/usr/lib") if multiarch)]
     yield from (path for path in map(Path, system) if path.exists())
 
 
@@ -196,26 +209,32 @@ def _system_call_filter(*, files: bool) -> str:
 
     rules = sc.SyscallFilter(sc.ERRNO(errno.EPERM))
     for name in (*sorted(SYSTEM_CALLS), *(OPENING_CALLS if files else ())):
-        _allow(rules, name)
+        add_rule(rules, name)
     # A new thread, never a new process; clone3 hides its flags in memory, and "not implemented" makes libc use clone.
-    _allow(rules, "clone", sc.Arg(0, sc.MASKED_EQ, 0x10000, 0x10000))
-    _allow(rules, "clone3", action=sc.ERRNO(errno.ENOSYS))
+    add_rule(rules, "clone", sc.Arg(0, sc.MASKED_EQ, 0x10000, 0x10000))
+    add_rule(rules, "clone3", action=sc.ERRNO(errno.ENOSYS))
     # Shared mappings would not count as data, so memory could grow past its limit.
-    _allow(rules, "mmap", sc.Arg(3, sc.MASKED_EQ, 0x01, 0x00))
+    add_rule(rules, "mmap", sc.Arg(3, sc.MASKED_EQ, 0x01, 0x00))
     # asyncio wakes itself through a stream socket pair; a destination address is refused.
-    _allow(rules, "socketpair", sc.Arg(0, sc.EQ, 1), sc.Arg(1, sc.MASKED_EQ, 0xF, 1))
-    _allow(rules, "sendto", sc.Arg(4, sc.EQ, 0))
+    add_rule(rules, "socketpair", sc.Arg(0, sc.EQ, 1), sc.Arg(1, sc.MASKED_EQ, 0xF, 1))
+    add_rule(rules, "sendto", sc.Arg(4, sc.EQ, 0))
     # Reading limits of oneself, not setting them.
-    _allow(rules, "prlimit64", sc.Arg(0, sc.EQ, 0), sc.Arg(2, sc.EQ, 0))
+    add_rule(rules, "prlimit64", sc.Arg(0, sc.EQ, 0), sc.Arg(2, sc.EQ, 0))
     for request in (0x5401, 0x5413, 0x541B, 0x5421, 0x5450, 0x5451):  # terminal size and blocking mode
-        _allow(rules, "ioctl", sc.Arg(1, sc.EQ, request))
+        add_rule(rules, "ioctl", sc.Arg(1, sc.EQ, request))
+    return exported(rules)
+
+
+def exported(rules: Any) -> str:
+    """A filter as a BPF program in hex."""
     with open(os.memfd_create("filter"), "w+b") as file:
         rules.export_bpf(file)
         file.seek(0)
         return file.read().hex()
 
 
-def _allow(target: Any, name: str, *conditions: Any, action: int | None = None) -> None:
+def add_rule(target: Any, name: str, *conditions: Any, action: int | None = None) -> None:
+    """Allow a system call, or have the filter answer it with another action."""
     import pyseccomp as sc
 
     number = sc.resolve_syscall(sc.Arch.NATIVE, name)

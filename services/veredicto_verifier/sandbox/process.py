@@ -17,7 +17,7 @@ from types import TracebackType
 from typing import Self
 
 from veredicto_verifier.errors import InfraFault, LimitExceeded
-from veredicto_verifier.sandbox.launcher import take
+from veredicto_verifier.sandbox.launcher import EXEC, take
 from veredicto_verifier.sandbox.meter import Meter, process_cpu_s
 from veredicto_verifier.sandbox.streams import Drain, Feed, Link, Stream
 
@@ -59,14 +59,14 @@ class Child:
     Args:
         quota: its limits.
         stdin: what it finds on its standard input.
-        libraries: third-party libraries that it may import.
+        profile: what it may do, see `launcher.take`.
 
     Raises:
         InfraFault: no process could be started.
     """
 
-    def __init__(self, quota: Quota, *, stdin: bytes = b"", libraries: tuple[str, ...] = ()) -> None:
-        parked = take(libraries)
+    def __init__(self, quota: Quota, *, stdin: bytes = b"", profile: str = "python") -> None:
+        parked = take(profile, (int(quota.cpu_s) + 2, quota.memory_bytes))
         self.pid = parked.pid
         self.exit_fd = parked.exit_fd
         """Readable once the process has ended."""
@@ -84,7 +84,8 @@ class Child:
         self._cpu_at_ready = process_cpu_s(self.pid)
         self._cpu_total = 0.0
         try:
-            _limit(self.pid, quota, self._cpu_at_ready)
+            if profile != EXEC:  # that one has another user, so we may not
+                _limit(self.pid, quota, self._cpu_at_ready)
         except BaseException:
             self.discard()
             raise
@@ -96,6 +97,11 @@ class Child:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.discard()
+
+    @property
+    def tree_root(self) -> int:
+        """The process under which everything stays that the child starts."""
+        return self._zygote.pid
 
     @property
     def streams(self) -> tuple[Stream, ...]:

@@ -16,17 +16,21 @@ import signal
 import socket
 import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, NoReturn
 
 from veredicto_verifier.sandbox import confine
 from veredicto_verifier.sandbox.candidate import serve_program
 from veredicto_verifier.sandbox.channel import Channel, ChannelClosed
 from veredicto_verifier.sandbox.checker import serve_checks
+from veredicto_verifier.sandbox.foreign import become
 from veredicto_verifier.sandbox.host import serve_tests
 from veredicto_verifier.sandbox.script import run_script
 
 CONTROL_FD = 3
 MAX_MESSAGE_BYTES = 65536
+MAX_PROCESSES = 64
+"""Processes of one program of another language; the kernel's bound stands a little higher, so that it is noticed."""
 
 
 def main() -> None:
@@ -48,7 +52,9 @@ def main() -> None:
     gc.freeze()
     gc.disable()
     _reply(control, ["ready"])
-    while _obey(control, walls):
+    if hello["tree"]:
+        confine.adopt_orphans()
+    while _obey(control, walls, tree=hello["tree"]):
         pass
 
 
@@ -59,24 +65,24 @@ def _lift_soft_limits() -> None:
         resource.setrlimit(which, (hard, hard))
 
 
-def _obey(control: socket.socket, walls: confine.Walls) -> bool:
+def _obey(control: socket.socket, walls: confine.Walls, *, tree: bool) -> bool:
     """Do one request; False when the judge is gone."""
     data, fds, _, _ = socket.recv_fds(control, MAX_MESSAGE_BYTES, 8)
     if not data:
         return False
     kind, *rest = json.loads(data)
     if kind == "fork":
-        _fork(control, walls, fds)
+        _fork(control, walls, fds, tuple(rest) if tree else None)
     elif kind == "end":
-        _end(control, rest[0])
+        _end(control, rest[0], tree=tree)
     return True
 
 
-def _fork(control: socket.socket, walls: confine.Walls, fds: list[int]) -> None:
+def _fork(control: socket.socket, walls: confine.Walls, fds: list[int], limits: tuple[int, ...] | None) -> None:
     parent = os.getpid()
     pid = os.fork()
     if pid == 0:
-        _live(control, walls, fds, parent)
+        _live(control, walls, fds, parent, limits)
     for fd in fds:
         os.close(fd)
     exit_fd = os.pidfd_open(pid)
@@ -84,24 +90,42 @@ def _fork(control: socket.socket, walls: confine.Walls, fds: list[int]) -> None:
     os.close(exit_fd)
 
 
-def _end(control: socket.socket, pid: int) -> None:
+def _end(control: socket.socket, pid: int, *, tree: bool) -> None:
     """Kill a child if it still runs, and reap it; only this process can, so its number is never another's."""
     with contextlib.suppress(ProcessLookupError):
         os.kill(pid, signal.SIGKILL)
     _, status, usage = os.wait4(pid, 0)
-    _reply(control, ["ended", pid, status, usage.ru_utime + usage.ru_stime])
+    cpu_s = usage.ru_utime + usage.ru_stime
+    if tree:
+        cpu_s += _end_orphans()
+    _reply(control, ["ended", pid, status, cpu_s])
+
+
+def _end_orphans() -> float:
+    """Kill and reap everything that the ended child left behind; the CPU seconds it used."""
+    cpu_s = 0.0
+    while children := Path(f"/proc/self/task/{os.getpid()}/children").read_text(encoding="ascii").split():
+        for child in children:  # what these have started comes to us once they are dead
+            os.kill(int(child), signal.SIGKILL)
+            _, _, usage = os.wait4(int(child), 0)
+            cpu_s += usage.ru_utime + usage.ru_stime
+    return cpu_s
 
 
 def _reply(control: socket.socket, message: list[Any], fds: list[int] | None = None) -> None:
     socket.send_fds(control, [json.dumps(message).encode()], fds or [])
 
 
-def _live(control: socket.socket, walls: confine.Walls, fds: list[int], parent: int) -> NoReturn:
+def _live(
+    control: socket.socket, walls: confine.Walls, fds: list[int], parent: int, limits: tuple[int, ...] | None
+) -> NoReturn:
     """The child's whole life: give up all rights, say so, play one part, end without unwinding the zygote's stack."""
     try:
         control.detach()
         for target, fd in enumerate(fds):  # none of them is below 4, so no copy overwrites the source of another
             os.dup2(fd, target)
+        if limits is not None:
+            confine.bound_tree(MAX_PROCESSES + 8, *limits)
         confine.enter(walls, parent)
         signal.signal(signal.SIGINT, signal.default_int_handler)
         gc.enable()
@@ -133,4 +157,5 @@ _PARTS: dict[str, Callable[[Channel, list[Any]], int]] = {
     "script": run_script,
     "host": serve_tests,
     "checker": serve_checks,
+    "exec": become,
 }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from veredicto_verifier.errors import LimitExceeded, TaskFault
+from veredicto_verifier.sandbox.exec_policy import interpreter_digests
 from veredicto_verifier.verifier import Answer, Context, Grade, Verifier
 from veredicto_verifier.verifiers.python_code.asserts import dry_run, run_asserts
 from veredicto_verifier.verifiers.python_code.calls import run_calls
@@ -76,13 +77,15 @@ def _passes(spec: PythonSpec, program: str) -> bool:
 
 
 _WATCH = Watch(_passes)
+_FENCES = {"python": "python", "bash": "bash", "node": "javascript"}
+
 
 VERIFIER: Verifier[PythonSpec, PythonTask] = Verifier(
     name="python",
     version="1.1.0",
     lane="python",
     spec=PythonSpec,
-    auto=lambda _spec: "fence:python",
+    auto=lambda spec: f"fence:{_FENCES[spec.language]}",
     prepare=prepare,
     grade=judge,
     codes=CODES,
@@ -101,4 +104,5 @@ VERIFIER: Verifier[PythonSpec, PythonTask] = Verifier(
     bad="```python\ndef add(a, b):\n    return a - b\n```",
     sources=("veredicto_verifier.sandbox",),
     distributions=("landlockpy", "pyseccomp"),
+    data=interpreter_digests,
 )

@@ -59,13 +59,13 @@ def run_with_host(
         results: from the task, the report and the program's process to a result for each test that ran.
     """
     with ExitStack() as stack:
-        candidate = stack.enter_context(Child(quota(task.spec), libraries=task.spec.libraries))
+        candidate = stack.enter_context(Child(quota(task.spec), profile=task.spec.profile))
         meter = suite_meter(task.spec, [candidate])
         failed, flags = load(candidate, task.spec.preamble, program, task.spec.entry, [meter])
         if failed is not None:
             return not_loaded(failed.code or "", failed.reason, flags=flags, cpu_s=candidate.cpu_s)
         # From here on only the test host speaks with the program: its end of the socket is a copy of ours.
-        host = stack.enter_context(Child(_host_quota(task.spec), libraries=task.spec.libraries))
+        host = stack.enter_context(Child(_host_quota(task.spec), profile=task.spec.trusted_profile))
         host.link.hand_over(candidate.link.end)
         candidate.link.close()
         try:
@@ -101,7 +101,7 @@ def run_without_program(spec: PythonSpec, order: dict[str, Any]) -> list[Any]:
         TaskFault: the author's code raises or takes too long.
     """
     program, nobody = socket.socketpair()
-    with program, nobody, Child(_host_quota(spec), libraries=spec.libraries) as host:
+    with program, nobody, Child(_host_quota(spec), profile=spec.trusted_profile) as host:
         host.link.hand_over(program)
         try:
             report = _report(host, [], suite_meter(spec, [host]), order)

@@ -30,7 +30,7 @@ def run_calls(task: CallTask, program: str) -> Run:
         LimitExceeded, InfraFault: see the sandbox.
     """
     with ExitStack() as stack:
-        child = stack.enter_context(Child(quota(task.spec), libraries=task.spec.libraries))
+        child = stack.enter_context(Child(quota(task.spec), profile=task.spec.profile))
         accept = stack.enter_context(checker(task.spec)) if task.spec.checker else None
         suite = suite_meter(task.spec, [child])
         failed, flags = load(child, task.spec.preamble, program, task.spec.entry, [suite, case_meter(task, child)])

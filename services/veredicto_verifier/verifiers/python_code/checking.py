@@ -28,7 +28,7 @@ def checker(spec: PythonSpec) -> Iterator[Accepts]:
     Raises:
         InfraFault: it does not run, though it did when the task was loaded.
     """
-    with Child(Quota(_CPU_S, _MEMORY_BYTES), libraries=spec.libraries) as child:
+    with Child(Quota(_CPU_S, _MEMORY_BYTES), profile=spec.trusted_profile) as child:
         if (fault := _define(child, spec.checker)) is not None:
             raise InfraFault("infra.worker_lost", f"the checker did not start: {fault}"[:300])
 
@@ -51,7 +51,7 @@ def prove_checker(spec: PythonSpec) -> None:
     Raises:
         TaskFault: it does not define `check`, or raises.
     """
-    with Child(Quota(_CPU_S, _MEMORY_BYTES), libraries=spec.libraries) as child:
+    with Child(Quota(_CPU_S, _MEMORY_BYTES), profile=spec.trusted_profile) as child:
         if (fault := _define(child, spec.checker)) is not None:
             raise TaskFault("task.gold_failed", f"$.checker: define check(given, output, expected): {fault}"[:300])
 

@@ -46,6 +46,8 @@ class PythonSpec(Spec):
 
     format: Literal["calls", "asserts", "stdio", "unittest", "pytest"]
     """How it is tested: by declarative calls, the author's assertions, its standard output, or a test file."""
+    language: Literal["python", "bash", "node"] = "python"
+    """The program's language; other ones than Python are tested by their standard output (`stdio`)."""
     entry: EntryName | None = None
     """The function the tests call: `add`, or `Solution.f` (a fresh instance for every call)."""
     cases: Annotated[tuple[Case, ...], Field(max_length=MAX_CASES)] = ()
@@ -87,6 +89,16 @@ class PythonSpec(Spec):
         return 4 * self.limits.cpu_s if self.suite_cpu_s is None else self.suite_cpu_s
 
     @property
+    def trusted_profile(self) -> str:
+        """The sandbox profile of the author's own Python code."""
+        return "+".join(("python", *sorted(set(self.libraries))))
+
+    @property
+    def profile(self) -> str:
+        """The sandbox profile of the program."""
+        return self.trusted_profile if self.language == "python" else "exec"
+
+    @property
     def tolerance(self) -> Tolerance:
         """How strictly values are compared."""
         return Tolerance(self.strict_types, self.float_rel, self.float_abs)
@@ -98,6 +110,8 @@ class PythonSpec(Spec):
         }
         if foreign:
             raise ValueError(f"format {self.format!r} takes no {', '.join(sorted(foreign))}")
+        if self.language != "python" and (self.format != "stdio" or self.libraries):
+            raise ValueError(f"language {self.language!r} takes format 'stdio' and no libraries")
         if self.format == "calls" and self.entry is None:
             raise ValueError("format 'calls' needs `entry`, the function to call")
         for case in self.cases:
