@@ -229,8 +229,8 @@ def _settle(value: Any) -> Any:
     return asyncio.run(value)
 
 
-def own_world(name: str) -> types.ModuleType:
-    """A fresh module, and a fresh `__main__` and `builtins` for it.
+def prepare_world() -> None:
+    """Make, once and before the fork, the builtins that a program gets for itself.
 
     A program that replaces `len` in `builtins` must not thereby choose which line of ours fails: our functions, and
     those of the standard library, keep the builtins that they were defined with.
@@ -239,8 +239,12 @@ def own_world(name: str) -> types.ModuleType:
     own.__dict__.update(vars(builtins))
     sys.modules["builtins"] = own
     sys.modules["__main__"] = types.ModuleType("__main__")
+
+
+def own_world(name: str) -> types.ModuleType:
+    """A fresh module over the program's own builtins."""
     module = types.ModuleType(name)
-    module.__dict__["__builtins__"] = own
+    module.__dict__["__builtins__"] = sys.modules["builtins"]
     sys.modules[name] = module
     return module
 

@@ -19,8 +19,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NoReturn
 
-from veredicto_verifier.sandbox import confine
-from veredicto_verifier.sandbox.candidate import serve_program
+from veredicto_verifier.sandbox import candidate, confine
 from veredicto_verifier.sandbox.channel import Channel, ChannelClosed
 from veredicto_verifier.sandbox.checker import serve_checks
 from veredicto_verifier.sandbox.foreign import become
@@ -48,6 +47,8 @@ def main() -> None:
     num_threads = len(os.listdir("/proc/self/task"))
     if num_threads != 1:
         raise OSError(f"a preloaded module started {num_threads - 1} threads; a fork would not copy them")
+    confine.forget_the_service(sys.argv[1])
+    candidate.prepare_world()
     gc.collect()
     gc.freeze()
     gc.disable()
@@ -67,7 +68,10 @@ def _lift_soft_limits() -> None:
 
 def _obey(control: socket.socket, walls: confine.Walls, *, tree: bool) -> bool:
     """Do one request; False when the judge is gone."""
-    data, fds, _, _ = socket.recv_fds(control, MAX_MESSAGE_BYTES, 8)
+    try:
+        data, fds, _, _ = socket.recv_fds(control, MAX_MESSAGE_BYTES, 8)
+    except ConnectionResetError:  # it left without reading our last reply
+        return False
     if not data:
         return False
     kind, *rest = json.loads(data)
@@ -129,7 +133,6 @@ def _live(
         confine.enter(walls, parent)
         signal.signal(signal.SIGINT, signal.default_int_handler)
         gc.enable()
-        confine.forget_the_service(sys.argv[1])
         channel = Channel(confine.CHANNEL_FD)
         confine.filter_system_calls(walls)
         channel.send(["ready"])
@@ -153,7 +156,7 @@ def _play(channel: Channel) -> int:
 
 
 _PARTS: dict[str, Callable[[Channel, list[Any]], int]] = {
-    "load": serve_program,
+    "load": candidate.serve_program,
     "script": run_script,
     "host": serve_tests,
     "checker": serve_checks,
