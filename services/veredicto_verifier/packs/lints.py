@@ -12,6 +12,7 @@ from typing import Any, Literal
 
 from veredicto_verifier.packs.loading import comparable
 from veredicto_verifier.packs.pack import Pack
+from veredicto_verifier.packs.python_proof import lint_by_running
 from veredicto_verifier.verifier import Spec
 
 Level = Literal["error", "lint"]
@@ -77,7 +78,7 @@ MIN_CASES = 3
 
 LINTS: dict[str, tuple[Lint, ...]] = {
     "cfdi": (lint_cfdi,),
-    "python": (lint_python,),
+    "python": (lint_python, lint_by_running),
     "sql": (lint_sql,),
 }
 """By verifier; the order is the order of the report."""
