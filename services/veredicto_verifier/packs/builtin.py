@@ -18,6 +18,7 @@ GENERATORS = "veredicto_verifier.packs.generators"
 BUILTIN: dict[str, str] = {
     "cfdi-mini": "cfdi_mini",
     "demo-sql": "demo_sql",
+    "python-core": "python_core",
     "python-mini": "python_mini",
     "word-math-mini": "word_math_mini",
 }
