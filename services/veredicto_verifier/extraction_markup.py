@@ -12,10 +12,7 @@ CLOSE_TAG: Final = "</answer>"
 HASH: Final = "####"
 _BOX: Final = "\\boxed"
 
-_ALIASES: Final[dict[str, str]] = {
-    "py": "python", "python3": "python", "duckdb": "sql", "yml": "yaml",
-    "js": "javascript", "sh": "bash", "shell": "bash",
-}  # fmt: skip
+_ALIASES: Final[dict[str, str]] = {"py": "python", "python3": "python", "duckdb": "sql", "yml": "yaml"}
 """Names of one language, for comparing a fence's label with the one asked for."""
 
 

@@ -179,6 +179,13 @@ class Child:
 
 def _limit(pid: int, quota: Quota, cpu_used_s: float) -> None:
     """Set what the task decides, from outside: the child itself can no longer change a limit."""
+    try:
+        _apply(pid, quota, cpu_used_s)
+    except OSError as error:
+        raise InfraFault("infra.worker_lost", f"a child's limits could not be set: {error.strerror}") from error
+
+
+def _apply(pid: int, quota: Quota, cpu_used_s: float) -> None:
     with open(f"/proc/{pid}/statm", encoding="ascii") as statm:
         size = statm.read().split()
     page = os.sysconf("SC_PAGE_SIZE")
@@ -190,13 +197,10 @@ def _limit(pid: int, quota: Quota, cpu_used_s: float) -> None:
         resource.RLIMIT_AS: (total + 4 * quota.memory_bytes + _ADDRESS_SPACE_SLACK,) * 2,
         resource.RLIMIT_CPU: (cpu_s, cpu_s + 1),
     }
-    try:
-        for which, (soft, hard) in limits.items():
-            _, ceiling = resource.prlimit(pid, which)
-            top = hard if ceiling == resource.RLIM_INFINITY else min(hard, ceiling)
-            resource.prlimit(pid, which, (min(soft, top), top))
-    except OSError as error:
-        raise InfraFault("infra.worker_lost", f"a child's limits could not be set: {error.strerror}") from error
+    for which, (soft, hard) in limits.items():
+        _, ceiling = resource.prlimit(pid, which)
+        top = hard if ceiling == resource.RLIM_INFINITY else min(hard, ceiling)
+        resource.prlimit(pid, which, (min(soft, top), top))
 
 
 def drive(children: Sequence[Child], meters: Sequence[Meter], done: Callable[[], bool]) -> None:

@@ -77,7 +77,6 @@ def _passes(spec: PythonSpec, program: str) -> bool:
 
 
 _WATCH = Watch(_passes)
-_FENCES = {"python": "python", "bash": "bash", "node": "javascript"}
 
 
 VERIFIER: Verifier[PythonSpec, PythonTask] = Verifier(
@@ -85,7 +84,7 @@ VERIFIER: Verifier[PythonSpec, PythonTask] = Verifier(
     version="1.1.0",
     lane="python",
     spec=PythonSpec,
-    auto=lambda spec: f"fence:{_FENCES[spec.language]}",
+    auto=lambda spec: "fence:python" if spec.language == "python" else "fence",
     prepare=prepare,
     grade=judge,
     codes=CODES,
