@@ -26,6 +26,7 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
 WHEELHOUSE = ROOT / "wheelhouse"
+HOSTILE = ROOT / "tests" / "exploits" / "hostile.jsonl"
 PROJECT = f"veredicto-test-{os.getpid()}"
 BASE = "python:3.11-slim"
 MAX_VERIFIER_BYTES = 400 * 1000 * 1000
@@ -224,6 +225,21 @@ def score(url: str) -> str:
     return record
 
 
+def check_hostile(url: str) -> None:
+    """Every hostile program earns nothing inside the hardened container, and right ones still pass after them."""
+    corpus = [json.loads(line) for line in HOSTILE.read_text(encoding="utf-8").splitlines()]
+    task = {"verifier": "python", "spec": {**PYTHON, "limits": {"cpu_s": 1, "memory_mb": 128, "wall_s": 4}}}
+    programs = [*(case["program"] for case in corpus), "def add(a, b):\n    return a + b\n"]
+    items = [{"completion": f"```python\n{program}```", "task": task} for program in programs]
+    body = json.dumps({"items": items}).encode()
+    request = urllib.request.Request(f"{url}/score", body, {"Content-Type": "application/json"})
+    with urllib.request.urlopen(request, timeout=600) as answer:
+        results = json.load(answer)["results"]
+    paid = [case["name"] for case, result in zip(corpus, results, strict=False) if result["reward"] != 0.0]
+    claim(paid == [], f"{len(corpus)} hostile programs earn 0 (others: {paid})")
+    claim(results[-1]["reward"] == 1.0, "a right program passes after them")
+
+
 def check_confined(service: str) -> None:
     """Who the container's processes are and what they may."""
     container = compose("ps", "-q", service).strip()
@@ -332,6 +348,7 @@ def prove(verifier: str, trainer: str) -> None:
         wait_ready(url)
         say(f"the service is ready; its sandbox: {json.dumps(get(f'{url}/capabilities')['sandbox'])}")
         record = score(url)
+        check_hostile(url)
         for service in ("verifier", "gateway"):
             check_confined(service)
         check_no_way_out()

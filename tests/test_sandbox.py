@@ -20,7 +20,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from veredicto_verifier.errors import InfraFault, LimitExceeded
-from veredicto_verifier.sandbox import codec
+from veredicto_verifier.sandbox import codec, launcher
 from veredicto_verifier.sandbox.channel import BadFrame, FrameReader, FrameTooLarge, pack, unpack
 from veredicto_verifier.sandbox.compare import Tolerance, same_output, same_value
 from veredicto_verifier.sandbox.meter import Meter
@@ -229,17 +229,15 @@ def test_output_compares_as_documented(mode: Any, expected: bytes, got: bytes, s
 
 def ask(program: str, *, cpu_s: float = 5.0, wall_s: float = 20.0, memory_mb: int = 256) -> Any:
     """What `f()` of a program returns, from inside the sandbox."""
-    with Child("candidate", Quota(cpu_s, memory_mb * MIB)) as child:
-        child.confine()
-        child.await_ready()
+    with Child(Quota(cpu_s, memory_mb * MIB)) as child:
         meter = Meter([child.pid], cpu_s=cpu_s, wall_s=wall_s)
-        for request in (["load", "", program, "f"], ["call", "f", [], {}]):
+        for request in (["load", 1, "", program, "f"], ["call", 2, "f", [], {}]):
             child.link.send(request)
             drive([child], [meter], lambda: child.link.arrived or not child.link.open)
             if not child.link.arrived:
                 return child.post_mortem()
             reply = child.link.take()
-        return codec.decode(reply[1], lambda form: form) if reply[0] == "value" else reply
+        return codec.decode(reply[2], lambda form: form) if reply[0] == "value" else reply
 
 
 REACH = Path(__file__).parent / "exploits"
@@ -320,11 +318,9 @@ def test_a_program_that_never_ends_is_stopped_by_cpu_and_a_sleeper_by_wall() -> 
 
 
 def test_the_kernel_stops_what_the_judge_would_miss() -> None:
-    with Child("candidate", Quota(0.1, 64 * MIB)) as child:
-        child.confine()
-        child.await_ready()
+    with Child(Quota(0.1, 64 * MIB)) as child:
         child.link.send(
-            ["load", "", "import signal\nsignal.signal(signal.SIGXCPU, signal.SIG_IGN)\nwhile True: pass", None]
+            ["load", 1, "", "import signal\nsignal.signal(signal.SIGXCPU, signal.SIG_IGN)\nwhile True: pass", None]
         )
         patient = Meter([child.pid], cpu_s=60, wall_s=60)
         drive([child], [patient], lambda: not child.link.open)
@@ -342,30 +338,105 @@ def test_output_below_the_cap_never_blocks_a_program() -> None:
 
 
 def test_a_child_killed_from_outside_is_our_failure() -> None:
-    with Child("candidate", Quota(5, 64 * MIB)) as child:
-        child.confine()
-        child.await_ready()
+    with Child(Quota(5, 64 * MIB)) as child:
         os.kill(child.pid, signal.SIGKILL)
         with pytest.raises(InfraFault):
             child.post_mortem()
 
 
-def test_a_stopped_child_is_reaped_and_leaves_no_descriptor() -> None:
+def test_many_children_leave_no_descriptor_and_no_zombie() -> None:
+    assert ask("def f():\n    return 1") == 1
     before = len(os.listdir("/proc/self/fd"))
-    for _ in range(3):
+    for _ in range(60):
         assert ask("def f():\n    return 1") == 1
-    assert len(os.listdir("/proc/self/fd")) == before
-    with pytest.raises(ChildProcessError):
-        os.waitpid(-1, os.WNOHANG)
+    assert len(os.listdir("/proc/self/fd")) <= before + 2 * launcher.NUM_PARKED
+    zygote = launcher._ZYGOTES["python"]
+    children = Path(f"/proc/{zygote.pid}/task/{zygote.pid}/children").read_text().split()
+    assert len(children) <= launcher.NUM_PARKED + 2
+
+
+def test_a_worn_zygote_is_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert ask("def f():\n    return 1") == 1
+    first = launcher._ZYGOTES["python"]
+    monkeypatch.setattr(launcher, "RECYCLE_AFTER", 1)
+    assert ask("def f():\n    return 2") == 2
+    assert launcher._ZYGOTES["python"] is not first
+    assert first.broken
+
+
+def test_a_killed_zygote_is_our_failure_and_the_next_program_runs() -> None:
+    with Child(Quota(5, 64 * MIB)) as child:
+        os.kill(launcher._ZYGOTES["python"].pid, signal.SIGKILL)
+        child.link.send(["load", 1, "", "def f(): return 1", "f"])
+        patient = Meter([child.pid], cpu_s=60, wall_s=60)
+        drive([child], [patient], lambda: child.exited)
+        with pytest.raises(InfraFault):
+            child.post_mortem()
+    with contextlib.suppress(InfraFault):  # the first to ask the dead one learns of it
+        ask("def f():\n    return 1")
+    assert ask("def f():\n    return 2") == 2
+
+
+def test_neither_a_later_program_nor_the_zygote_holds_what_an_earlier_one_got() -> None:
+    secret = "xyzzy-" + os.urandom(8).hex()
+    assert ask(f"SECRET = {secret!r}\ndef f():\n    return len(SECRET)") == len(secret)
+    scan = """
+import gc
+def f():
+    held = [o for o in gc.get_objects() if type(o) in (str, list, dict, tuple, bytes)]
+    return sum("".join(["xyzzy", "-"]) in str(o) for o in held)
+"""
+    assert ask(scan) == 0
+    zygote = launcher._ZYGOTES["python"]
+    assert _memory_holds(os.getpid(), secret.encode())
+    assert not _memory_holds(zygote.pid, secret.encode())
+
+
+def _memory_holds(pid: int, needle: bytes) -> bool:
+    """Look through all memory of a process; only root may, for anyone else the kernel's refusal is the proof."""
+    try:
+        fd = os.open(f"/proc/{pid}/mem", os.O_RDONLY)
+    except PermissionError:
+        return False
+    with open(fd, "rb", buffering=0) as memory, open(f"/proc/{pid}/maps", encoding="ascii") as maps:
+        for line in maps:
+            start, end = (int(part, 16) for part in line.split()[0].split("-"))
+            if "rw" not in line or end - start > 1 << 28:
+                continue
+            memory.seek(start)
+            with contextlib.suppress(OSError):
+                if needle in memory.read(end - start):
+                    return True
+    return False
+
+
+def test_a_program_that_replaces_builtins_changes_only_its_own() -> None:
+    program = """
+import builtins
+builtins.len = lambda *a: 3
+builtins.isinstance = lambda *a: True
+def f():
+    return [len([]), isinstance(1, str), builtins.len("")]
+"""
+    assert ask(program) == [3, True, 3]
+
+
+def test_what_a_program_said_before_it_died_is_read_whatever_the_timing() -> None:
+    program = """
+import os, struct
+def f():
+    body = b'["value",2,"early",[]]'
+    os.write(3, struct.pack(">I", len(body)) + body)
+    os._exit(0)
+"""
+    assert {ask(program) for _ in range(10)} == {"early"}
 
 
 def test_a_candidate_dies_with_its_judge() -> None:
     judge = """
 import sys
 from veredicto_verifier.sandbox.process import Child, Quota
-child = Child("candidate", Quota(60, 2**26))
-child.confine()
-child.await_ready()
+child = Child(Quota(60, 2**26))
 print(child.pid, flush=True)
 sys.stdin.read()
 """
@@ -398,10 +469,8 @@ from veredicto_verifier.sandbox.policy import capabilities
 from veredicto_verifier.sandbox.process import Child, Quota
 level = capabilities()["isolation"]
 try:
-    with Child("candidate", Quota(5, 2**26)) as child:
-        child.confine()
-        child.await_ready()
-    print(level, "started")
+    with Child(Quota(5, 2**26)):
+        print(level, "started")
 except InfraFault as fault:
     print(level, "refused", "Landlock" in str(fault))
 """

@@ -21,6 +21,7 @@ BUILTIN: dict[str, str] = {
     "cfdi-mini": "cfdi_mini",
     "demo-sql": "demo_sql",
     "kyc-json": "kyc_json",
+    "python-core": "python_core",
     "python-mini": "python_mini",
     "word-math": "word_math",
     "word-math-mini": "word_math_mini",

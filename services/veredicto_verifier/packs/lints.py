@@ -13,6 +13,7 @@ from typing import Any, Literal
 
 from veredicto_verifier.packs.loading import comparable
 from veredicto_verifier.packs.pack import Pack
+from veredicto_verifier.packs.python_proof import lint_by_running
 from veredicto_verifier.verifier import Answer, Completion, Spec
 from veredicto_verifier.verifiers import json_schema
 
@@ -115,7 +116,7 @@ def lint_sql_queries(spec: Any, task: Any, tally: Tally) -> Iterator[Found]:
 LINTS: dict[str, tuple[Lint, ...]] = {
     "cfdi": (lint_cfdi,),
     "json": (lint_json,),
-    "python": (lint_python,),
+    "python": (lint_python, lint_by_running),
     "sql": (lint_sql,),
     "static": (lint_static,),
     "tools": (lint_tools,),

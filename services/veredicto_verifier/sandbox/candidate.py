@@ -1,11 +1,13 @@
-"""The untrusted half: load a program as module `solution` and answer calls, or run it as a script.
+"""The untrusted half: load a program as module `solution` and answer calls.
 
-Runs in its own confined process, standard library only. It holds no test and no expected value; whatever it sends
-is believed only to be what the program answered.
+Runs in its own confined process, forked for one program, standard library only. It holds no test and no expected
+value; whatever it sends is believed only to be what the program answered.
 """
 
 from __future__ import annotations
 
+import builtins
+import itertools
 import operator
 import sys
 import types
@@ -13,11 +15,11 @@ from collections.abc import Callable
 from typing import Any
 
 from veredicto_verifier.sandbox import codec
-from veredicto_verifier.sandbox.channel import Channel, ChannelClosed, FrameTooLarge
-from veredicto_verifier.sandbox.confine import CHANNEL_FD, enter, forget_the_service
+from veredicto_verifier.sandbox.channel import Channel, FrameTooLarge
 
 _OPERATIONS: dict[str, Callable[..., Any]] = {
-    "call": lambda function, *args: function(*args),
+    "call": lambda function, *args, **kwargs: function(*args, **kwargs),
+    "isinstance": isinstance,
     "getattr": getattr,
     "setattr": setattr,
     "len": len,
@@ -53,19 +55,10 @@ _OPERATIONS: dict[str, Callable[..., Any]] = {
 """What the test host may ask of an object that stayed here."""
 
 
-def main() -> None:
-    """Confine this process, then do what the judge says until the channel closes."""
-    channel = Channel(CHANNEL_FD)
-    enter(channel)
-    forget_the_service()
-    try:
-        first = channel.receive()
-        if first[0] == "script":
-            _run_script(channel, first[1])
-        else:
-            Candidate(channel).serve(first)
-    except ChannelClosed:
-        return
+def serve_program(channel: Channel, first: list[Any]) -> int:
+    """Load a program and answer requests until the other side is gone."""
+    Candidate(channel).serve(first)
+    return 0
 
 
 class Candidate:
@@ -77,28 +70,32 @@ class Candidate:
 
     def __init__(self, channel: Channel) -> None:
         self._channel = channel
-        self._module = types.ModuleType("solution")
+        self._module = own_world("solution")
         self._objects: list[Any] = []
 
     def serve(self, request: list[Any]) -> None:
-        """Answer requests until the other side is gone."""
-        kinds: dict[str, Callable[..., list[Any]]] = {"load": self._load, "call": self._call, "operate": self._operate}
+        """Answer requests until the other side is gone; an answer carries the number of its question."""
+        kinds: dict[str, Callable[..., list[Any]]] = {
+            "load": self._load,
+            "call": self._call,
+            "operate": self._operate,
+            "fetch": self._fetch,
+        }
         while True:
             try:
-                reply = kinds[request[0]](*request[1:])
+                reply = kinds[request[0]](*request[2:])
             except codec.CodecError as error:
                 reply = ["unsendable", str(error)]
             except BaseException as error:  # noqa: BLE001  the program may raise anything, SystemExit included
                 reply = describe(error)
             try:
-                self._channel.send(reply)
+                self._channel.send([reply[0], request[1], *reply[1:]])
             except FrameTooLarge as error:
-                self._channel.send(["unsendable", str(error)])
+                self._channel.send(["unsendable", request[1], str(error)])
             request = self._channel.receive()
 
     def _load(self, preamble: str, program: str, entry: str | None) -> list[Any]:
-        sys.modules["solution"] = self._module
-        _seed(program)
+        seed()
         if preamble:
             exec(compile(preamble, "preamble.py", "exec"), self._module.__dict__)
         exec(compile(program, "solution.py", "exec", dont_inherit=True), self._module.__dict__)
@@ -124,16 +121,32 @@ class Candidate:
             found = getattr(found, part)
         return getattr(found() if isinstance(found, type) else found, method)
 
-    def _call(self, entry: str, args: list[Any], kwargs: dict[str, Any]) -> list[Any]:
+    def _call(self, entry: str, args: list[Any], kwargs: dict[str, Any], iterate: bool = False) -> list[Any]:
         positional = [self._decode(form) for form in args]
         named = {name: self._decode(form) for name, form in kwargs.items()}
-        value = _settle(self._resolve(entry)(*positional, **named))
-        return ["value", self._encode(value), self._mutated(args, positional)]
+        value = self._resolve(entry)(*positional, **named)
+        return self._answer(_read_out(value) if iterate else value, args, positional)
 
-    def _operate(self, name: str, args: list[Any]) -> list[Any]:
+    def _operate(self, name: str, args: list[Any], kwargs: dict[str, Any]) -> list[Any]:
         operands = [self._decode(form) for form in args]
-        value = _settle(_OPERATIONS[name](*operands))
-        return ["value", self._encode(value), self._mutated(args, operands)]
+        named = {key: self._decode(form) for key, form in kwargs.items()}
+        return self._answer(_OPERATIONS[name](*operands, **named), args, operands)
+
+    def _answer(self, value: Any, forms: list[Any], given: list[Any]) -> list[Any]:
+        awaited = type(value) is types.CoroutineType
+        encoded = self._encode(_settle(value))
+        return ["value", encoded, self._mutated(forms, given), *(["awaited"] if awaited else [])]
+
+    def _fetch(self, name: str) -> list[Any]:
+        """What a name of the module is, for a test file that imports it."""
+        found: Any = self._module
+        for part in name.split("."):
+            found = getattr(found, part)
+        if isinstance(found, type) and issubclass(found, BaseException):
+            return ["exception", [base.__name__ for base in found.__mro__]]
+        if callable(found):
+            return ["callable"]
+        return ["value", self._encode(found), []]
 
     def _mutated(self, forms: list[Any], values: list[Any]) -> list[Any]:
         """`[position, new form]` of each mutable argument that the program changed in place."""
@@ -184,6 +197,29 @@ class _Callback:
         return self._owner.ask(self._number, args)
 
 
+MAX_ITEMS = 100_000
+
+
+def _read_out(value: Any) -> Any:
+    """The items of a generator or other iterator as a list; any other value as it is."""
+    if hasattr(type(value), "__anext__"):
+        value = _all_of(value)
+    elif hasattr(type(value), "__next__"):
+        value = list(itertools.islice(value, MAX_ITEMS + 1))
+        if len(value) > MAX_ITEMS:
+            raise codec.CodecError(f"the iterator gives more than {MAX_ITEMS} items")
+    return value
+
+
+async def _all_of(iterator: Any) -> list[Any]:
+    items: list[Any] = []
+    async for item in iterator:
+        items.append(item)
+        if len(items) > MAX_ITEMS:
+            raise codec.CodecError(f"the iterator gives more than {MAX_ITEMS} items")
+    return items
+
+
 def _settle(value: Any) -> Any:
     """A coroutine's result; any other value as it is."""
     if type(value) is not types.CoroutineType:
@@ -193,12 +229,31 @@ def _settle(value: Any) -> Any:
     return asyncio.run(value)
 
 
-def _seed(program: str) -> None:
-    # Unseeded random numbers must not decide a verdict. Importing random costs a fifth of a start, so only on demand.
-    if "random" in program:
-        import random
+def prepare_world() -> None:
+    """Make, once and before the fork, the builtins that a program gets for itself.
 
-        random.seed(0)
+    A program that replaces `len` in `builtins` must not thereby choose which line of ours fails: our functions, and
+    those of the standard library, keep the builtins that they were defined with.
+    """
+    own = types.ModuleType("builtins")
+    own.__dict__.update(vars(builtins))
+    sys.modules["builtins"] = own
+    sys.modules["__main__"] = types.ModuleType("__main__")
+
+
+def own_world(name: str) -> types.ModuleType:
+    """A fresh module over the program's own builtins."""
+    module = types.ModuleType(name)
+    module.__dict__["__builtins__"] = sys.modules["builtins"]
+    sys.modules[name] = module
+    return module
+
+
+def seed() -> None:
+    """Unseeded random numbers must not decide a verdict; a fork would seed them anew."""
+    for name in ("random", "numpy.random"):
+        if name in sys.modules:
+            sys.modules[name].seed(0)
 
 
 def describe(error: BaseException) -> list[Any]:
@@ -215,18 +270,3 @@ def describe(error: BaseException) -> list[Any]:
             line = trace.tb_lineno
         trace = trace.tb_next
     return ["raised", names, message, line]
-
-
-def _run_script(channel: Channel, program: str) -> None:
-    """Run a program as `__main__` with the real standard streams, then end as the interpreter would."""
-    try:
-        code = compile(program, "solution.py", "exec", dont_inherit=True)
-    except (SyntaxError, ValueError, OverflowError, RecursionError, MemoryError) as error:
-        channel.send(describe(error))
-        return
-    channel.send(["compiled"])
-    channel.close()
-    _seed(program)
-    module = types.ModuleType("__main__")
-    sys.modules["__main__"] = module
-    exec(code, module.__dict__)

@@ -11,27 +11,46 @@ import sys
 import types
 from typing import Any
 
-from veredicto_verifier.sandbox.channel import Channel, ChannelClosed
-from veredicto_verifier.sandbox.confine import CHANNEL_FD, PEER_FD, enter, forget_the_service
-from veredicto_verifier.sandbox.proxy import Connection, Ended, Global, Lost
+from veredicto_verifier.sandbox.channel import Channel
+from veredicto_verifier.sandbox.files import FileSuite, Solution, classify
+from veredicto_verifier.sandbox.proxy import Connection, Global
+from veredicto_verifier.sandbox.raised import Lost
 
 
-def main() -> None:
-    """Confine this process, run the tests, report, end."""
-    judge = Channel(CHANNEL_FD)
-    enter(judge)
-    forget_the_service()
+def serve_tests(judge: Channel, first: list[Any]) -> int:
+    """Run the tests against the program at the other end of the descriptor that came along, and report."""
+    order = first[1]
+    connection = Connection(Channel(judge.received_fds[0]), awaits=order["awaits"])
+    run = _run_files if order["files"] else _run_asserts
     try:
-        _, order = judge.receive()
-        connection = Connection(Channel(PEER_FD))
-        suite = Suite(connection, order["entry"])
-        fault = suite.define(order["setup"], order["globals"])
-        results = []
-        if fault is None and not order["dry_run"]:
-            results = suite.run(order["tests"])
-        judge.send(["report", order["nonce"], fault, results, sorted(connection.flags)])
-    except ChannelClosed:
-        return
+        fault, results = run(connection, order)
+    except Lost as error:  # the program was lost while a test file was imported
+        fault, results = None, [["", error.status, "", 1]]
+    judge.send(["report", order["nonce"], fault, results, sorted(connection.flags)])
+    return 0
+
+
+def _run_asserts(connection: Connection, order: dict[str, Any]) -> tuple[str | None, list[Any]]:
+    suite = Suite(connection, order["entry"])
+    fault = suite.define(order["setup"], order["globals"])
+    return fault, suite.run(order["tests"]) if fault is None and not order["dry_run"] else []
+
+
+def _run_files(connection: Connection, order: dict[str, Any]) -> tuple[str | None, list[Any]]:
+    """Run test files in turn; in a dry run give the ids of their tests instead of outcomes."""
+    sys.modules["solution"] = Solution(connection, dry=order["dry_run"])
+    results: list[Any] = []
+    for name, source in order["tests"]:
+        try:
+            suite = FileSuite(connection, name, source, order["setup"])
+        except Exception as error:  # noqa: BLE001  the author's file may raise anything, also for what a program lacks
+            if order["dry_run"]:
+                return f"{type(error).__name__}: {error}"[:200], []
+            return None, [*results, ["", "import", type(error).__name__[:60], 1]]
+        results += [[name, test] for test in suite.ids] if order["dry_run"] else suite.run()
+        if connection.broken is not None:
+            break
+    return None, results
 
 
 class Suite:
@@ -85,14 +104,6 @@ class Suite:
             exec(compile(source, "tests", "exec", dont_inherit=True), namespace)
             if kind == "check":
                 namespace["check"](namespace["candidate"])
-        except Lost as error:
-            return error.status, ""
-        except AssertionError as error:
-            return ("raised" if error is self._connection.raised else "assertion"), "AssertionError"
-        except Ended as error:
-            return "raised", str(error)[:60]
-        except MemoryError:
-            return "memory", "MemoryError"
-        except Exception as error:  # noqa: BLE001  tests meet whatever the program answers; each outcome is data
-            return ("raised" if error is self._connection.raised else "test_error"), type(error).__name__[:60]
+        except (Exception, Lost) as error:  # noqa: BLE001  tests meet whatever the program answers; each outcome is data
+            return classify(error, self._connection)
         return "passed", ""

@@ -12,6 +12,7 @@ import time
 from collections.abc import Sequence
 
 from veredicto_verifier.errors import InfraFault, LimitExceeded
+from veredicto_verifier.sandbox.zygote import MAX_PROCESSES
 
 STARVED_FACTOR = 10
 """Raw wall time beyond this many times the limit is our failure, not the program's."""
@@ -87,3 +88,50 @@ class Meter:
 
     def _cpu(self) -> float:
         return sum(map(process_cpu_s, self._pids))
+
+
+class TreeMeter(Meter):
+    """Counts everything that a zygote's one child has started, also what no longer hangs on that child.
+
+    Args:
+        root: the zygote.
+        cpu_s: CPU seconds for all of them together.
+        wall_s: wall seconds net of run-queue wait.
+    """
+
+    def __init__(self, root: int, *, cpu_s: float, wall_s: float) -> None:
+        self._root = root
+        self._seen: dict[int, float] = {}
+        super().__init__([root], cpu_s=cpu_s, wall_s=wall_s)
+
+    def check(self) -> float:
+        """Seconds until the next check is due.
+
+        Raises:
+            LimitExceeded, InfraFault: as with one process.
+            TooManyProcesses: more than `MAX_PROCESSES` run.
+        """
+        due_s = super().check()
+        if len(descendants(self._root)) >= MAX_PROCESSES:
+            raise TooManyProcesses
+        return min(due_s, 0.05)
+
+    def _cpu(self) -> float:
+        for pid in descendants(self._root):
+            self._seen[pid] = max(self._seen.get(pid, 0.0), process_cpu_s(pid))
+        return sum(self._seen.values())
+
+
+class TooManyProcesses(Exception):
+    """A program has started more processes than any honest one needs."""
+
+
+def descendants(root: int) -> list[int]:
+    """A process and everything that it has started and that still hangs on it."""
+    found, waiting = [], [root]
+    while waiting:
+        pid = waiting.pop()
+        found.append(pid)
+        with contextlib.suppress(OSError), open(f"/proc/{pid}/task/{pid}/children", encoding="ascii") as file:
+            waiting += map(int, file.read().split())
+    return found

@@ -1,52 +1,29 @@
 """Start a confined process, drive it, and end it: the judge's side of the sandbox.
 
-A child is one exec'd interpreter with a clean environment. It confines itself before it gets a program; the judge
-sends nothing until it has said so. Whatever happens to the child happens to nothing else.
+A child is forked by the zygote (`launcher.py`) and confines itself before it gets a program; the judge sends nothing
+until it has said so. Whatever happens to the child happens to nothing else.
 """
 
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import os
+import resource
 import select
 import signal
-import socket
-import sys
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from types import TracebackType
-from typing import Literal, Self
+from typing import Self
 
 from veredicto_verifier.errors import InfraFault, LimitExceeded
-from veredicto_verifier.sandbox.confine import CHANNEL_FD, LANDLOCK_FD, PEER_FD, Confinement
+from veredicto_verifier.sandbox.launcher import EXEC, take
 from veredicto_verifier.sandbox.meter import Meter, process_cpu_s
-from veredicto_verifier.sandbox.policy import policy
 from veredicto_verifier.sandbox.streams import Drain, Feed, Link, Stream
 
-Role = Literal["candidate", "host"]
-
 OUTPUT_CAP_BYTES = 1024 * 1024
-_START_LIMIT_S = 60.0
 _GRACE_S = 2.0
-
-ENVIRONMENT = {
-    "PATH": "/usr/bin:/bin",
-    "HOME": "/nonexistent",
-    "LANG": "C.UTF-8",
-    "TZ": "UTC",
-    "PYTHONHASHSEED": "0",
-    "PYTHONUTF8": "1",
-    "MALLOC_ARENA_MAX": "1",
-    "OMP_NUM_THREADS": "1",
-    "OPENBLAS_NUM_THREADS": "1",
-}
-"""The child's whole environment. Its own options replace `-I`, which would ignore the fixed hash seed."""
-
-_ISOLATED = ("-s", "-S", "-P", "-B")
-_BOOT = "import sys; sys.path.insert(0, sys.argv[1]); from veredicto_verifier.sandbox.{} import main; main()"
+_ADDRESS_SPACE_SLACK = 2 * 1024**3
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,44 +52,43 @@ class OutputLimit(Exception):
 
 
 class Child:
-    """One confined process and our ends of its pipes. A context manager: leaving it kills and reaps the child.
+    """One confined process and our ends of its pipes. A context manager: leaving it kills the child.
+
+    The process has confined itself and waits; it gets nothing of the task before its limits are set.
 
     Args:
-        role: `candidate` or `host`.
         quota: its limits.
         stdin: what it finds on its standard input.
-        peer: a socket that the test host gets as its connection to the candidate.
+        profile: what it may do, see `launcher.take`.
+
+    Raises:
+        InfraFault: no process could be started.
     """
 
-    def __init__(self, role: Role, quota: Quota, *, stdin: bytes = b"", peer: Link | None = None) -> None:
-        ours, theirs = socket.socketpair()
-        stdin_r, stdin_w = os.pipe()
-        stdout_r, stdout_w = os.pipe()
-        stderr_r, stderr_w = os.pipe()
-        inherited = {0: stdin_r, 1: stdout_w, 2: stderr_w, CHANNEL_FD: theirs.fileno()}
-        if peer is not None:
-            inherited[PEER_FD] = peer.fileno()
-        self._quota = quota
-        self._keep_fds = PEER_FD + 1 if peer is not None else LANDLOCK_FD
-        self.link = Link(ours)
-        self.stdout = Drain(stdout_r, OUTPUT_CAP_BYTES)
-        self.stderr = Drain(stderr_r, OUTPUT_CAP_BYTES)
-        self.stdin = Feed(stdin_w, stdin)
+    def __init__(self, quota: Quota, *, stdin: bytes = b"", profile: str = "python") -> None:
+        parked = take(profile, (int(quota.cpu_s) + 2, quota.memory_bytes))
+        self.pid = parked.pid
+        self.exit_fd = parked.exit_fd
+        """Readable once the process has ended."""
+        self.link = Link(parked.ends.channel)
+        self.stdout = Drain(parked.ends.stdout, OUTPUT_CAP_BYTES)
+        self.stderr = Drain(parked.ends.stderr, OUTPUT_CAP_BYTES)
+        self.stdin = Feed(parked.ends.stdin, stdin)
         self.ending: Ending | None = None
+        self.num_asked = 0
+        """Questions so far; an answer must carry the number of its question."""
+        self._zygote = parked.zygote
+        self._quota = quota
         self._killed = False
-        self._cpu_at_ready = 0.0
+        self._lost = False
+        self._cpu_at_ready = process_cpu_s(self.pid)
         self._cpu_total = 0.0
         try:
-            self.pid = _spawn(role, inherited)
+            if profile != EXEC:  # that one has another user, so we may not
+                _limit(self.pid, quota, self._cpu_at_ready)
         except BaseException:
-            self._close_streams()
+            self.discard()
             raise
-        finally:
-            theirs.close()
-            for fd in (stdin_r, stdout_w, stderr_w):
-                os.close(fd)
-        self.exit_fd = os.pidfd_open(self.pid)
-        """Readable once the process has ended."""
 
     def __enter__(self) -> Self:
         return self
@@ -120,7 +96,12 @@ class Child:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self.kill()
+        self.discard()
+
+    @property
+    def tree_root(self) -> int:
+        """The process under which everything stays that the child starts."""
+        return self._zygote.pid
 
     @property
     def streams(self) -> tuple[Stream, ...]:
@@ -138,52 +119,25 @@ class Child:
         total = self._cpu_total if self.ending else process_cpu_s(self.pid)
         return max(0.0, total - self._cpu_at_ready)
 
-    def confine(self) -> None:
-        """Have the child confine itself; until then it has seen nothing of the task.
-
-        Raises:
-            InfraFault: it did not report that every wall stands.
-        """
-        walls = policy()
-        backstop = process_cpu_s(self.pid) + self._quota.cpu_s + 1
-        order = Confinement(
-            parent=os.getpid(),
-            cpu_s=int(backstop) + 1,
-            memory_bytes=self._quota.memory_bytes,
-            landlock=walls.landlock_fd >= 0,
-            seccomp=walls.seccomp,
-            keep_fds=self._keep_fds,
-            preload=walls.preload,
-        )
-        self.link.send(["confine", order._asdict()])
-
-    def await_ready(self) -> None:
-        """Wait until the child has confined itself.
-
-        Raises:
-            InfraFault: it died, or took longer than any start should.
-        """
-        deadline = time.monotonic() + _START_LIMIT_S
-        while not self.link.arrived and self.link.open and time.monotonic() < deadline:
-            _poll(self.streams, 1.0)
-        if not self.link.arrived or self.link.take() != ["ready"]:
-            self.kill()
-            tail = bytes(self.stderr.data[-200:]).decode("utf-8", "replace")
-            raise InfraFault("infra.worker_lost", f"a sandboxed process did not start: {tail.strip()[-160:]}")
-        self._cpu_at_ready = process_cpu_s(self.pid)
+    def discard(self) -> None:
+        """End it without waiting for how: for a child that has said all that matters."""
+        if self.ending is None:
+            self._cpu_total = process_cpu_s(self.pid)
+            self._zygote.end(self.pid, wanted=False)
+            self.ending = Ending(None, signal.SIGKILL, killed=True)
+            self._close()
 
     def kill(self) -> Ending:
-        """End it if it still runs, reap it, close our ends."""
+        """End it if it still runs, close our ends, and say how it ended."""
         if self.ending is not None:
             return self.ending
-        if not self.exited:
-            self._killed = True
-            with contextlib.suppress(ProcessLookupError):
-                signal.pidfd_send_signal(self.exit_fd, signal.SIGKILL)
-        _, status, usage = os.wait4(self.pid, 0)
-        self._cpu_total = usage.ru_utime + usage.ru_stime
-        os.close(self.exit_fd)
-        self._close_streams()
+        self._killed = not self.exited
+        self._cpu_total = process_cpu_s(self.pid)
+        self._zygote.end(self.pid, wanted=True)
+        found = self._zygote.ending(self.pid)
+        self._lost = found is None
+        status, self._cpu_total = found if found is not None else (signal.SIGKILL, self._cpu_total)
+        self._close()
         signalled = os.WIFSIGNALED(status)
         self.ending = Ending(
             code=None if signalled else os.waitstatus_to_exitcode(status),
@@ -200,42 +154,53 @@ class Child:
             InfraFault: someone else killed it.
         """
         if self.ending is None:
-            select.select([self.exit_fd], [], [], _GRACE_S)
+            self._await_exit()
         ending = self.kill()
+        if self._lost:
+            raise InfraFault("infra.worker_lost", "a sandboxed process was lost with the process that started it")
         if ending.signal == signal.SIGXCPU or (ending.signal == signal.SIGKILL and self.cpu_s >= self._quota.cpu_s):
             raise LimitExceeded("cpu")
         if ending.signal == signal.SIGKILL and not ending.killed:
             raise InfraFault("infra.memory", "a sandboxed process was killed from outside, probably for want of memory")
         return ending
 
-    def _close_streams(self) -> None:
+    def _await_exit(self) -> None:
+        # Net of its wait for a core: how it ended must not depend on how busy the machine is.
+        meter = Meter([self.pid], cpu_s=_GRACE_S, wall_s=_GRACE_S)
+        with contextlib.suppress(LimitExceeded):
+            while not self.exited:
+                select.select([self.exit_fd], [], [], meter.check())
+
+    def _close(self) -> None:
+        os.close(self.exit_fd)
         for stream in self.streams:
             stream.close()
 
 
-def _spawn(role: Role, inherited: dict[int, int]) -> int:
-    """Start the interpreter with exactly the given file descriptors, `{number there: number here}`."""
-    walls = policy()
-    if walls.landlock_fd >= 0:
-        inherited = {**inherited, LANDLOCK_FD: walls.landlock_fd}
-    # Copies with high numbers first: otherwise one dup2 in the child could overwrite the source of the next.
-    copies = {target: fcntl.fcntl(source, fcntl.F_DUPFD_CLOEXEC, 100) for target, source in inherited.items()}
-    python = os.path.realpath(sys.executable)
-    root = str(Path(__file__).resolve().parents[2])
+def _limit(pid: int, quota: Quota, cpu_used_s: float) -> None:
+    """Set what the task decides, from outside: the child itself can no longer change a limit."""
     try:
-        return os.posix_spawn(
-            python,
-            [python, *_ISOLATED, "-c", _BOOT.format(role), root],
-            ENVIRONMENT,
-            file_actions=[(os.POSIX_SPAWN_DUP2, copy, target) for target, copy in copies.items()],
-            setsigmask=(),
-            setsigdef=(signal.SIGPIPE, signal.SIGXFSZ, signal.SIGINT, signal.SIGTERM),
-        )
+        _apply(pid, quota, cpu_used_s)
     except OSError as error:
-        raise InfraFault("infra.worker_lost", f"a sandboxed process could not be started: {error.strerror}") from error
-    finally:
-        for copy in copies.values():
-            os.close(copy)
+        raise InfraFault("infra.worker_lost", f"a child's limits could not be set: {error.strerror}") from error
+
+
+def _apply(pid: int, quota: Quota, cpu_used_s: float) -> None:
+    with open(f"/proc/{pid}/statm", encoding="ascii") as statm:
+        size = statm.read().split()
+    page = os.sysconf("SC_PAGE_SIZE")
+    total, data = int(size[0]) * page, int(size[5]) * page
+    cpu_s = int(cpu_used_s + quota.cpu_s + 1) + 1
+    # DATA is the limit; AS only a backstop: threads reserve far more address space than they use.
+    limits = {
+        resource.RLIMIT_DATA: (data + quota.memory_bytes,) * 2,
+        resource.RLIMIT_AS: (total + 4 * quota.memory_bytes + _ADDRESS_SPACE_SLACK,) * 2,
+        resource.RLIMIT_CPU: (cpu_s, cpu_s + 1),
+    }
+    for which, (soft, hard) in limits.items():
+        _, ceiling = resource.prlimit(pid, which)
+        top = hard if ceiling == resource.RLIM_INFINITY else min(hard, ceiling)
+        resource.prlimit(pid, which, (min(soft, top), top))
 
 
 def drive(children: Sequence[Child], meters: Sequence[Meter], done: Callable[[], bool]) -> None:
@@ -248,8 +213,17 @@ def drive(children: Sequence[Child], meters: Sequence[Meter], done: Callable[[],
     while not done():
         nap_s = min(meter.check() for meter in meters)
         _poll([stream for child in children for stream in child.streams], nap_s, [child.exit_fd for child in children])
-        if any(child.stdout.overflowed or child.stderr.overflowed for child in children):
-            raise OutputLimit
+        _check_output(children)
+    # What a program wrote before it answered counts, whether or not it was read before the answer.
+    for child in children:
+        child.stdout.catch_up()
+        child.stderr.catch_up()
+    _check_output(children)
+
+
+def _check_output(children: Sequence[Child]) -> None:
+    if any(child.stdout.overflowed or child.stderr.overflowed for child in children):
+        raise OutputLimit
 
 
 def _poll(streams: Sequence[Stream], timeout_s: float, exits: Sequence[int] = ()) -> None:

@@ -2,35 +2,13 @@
 
 from __future__ import annotations
 
-import builtins
 import secrets
 from collections.abc import Callable
 from typing import Any
 
 from veredicto_verifier.sandbox import codec
 from veredicto_verifier.sandbox.channel import BadFrame, Channel, ChannelClosed, FrameTooLarge
-
-_NEAREST = {
-    name: found
-    for name, found in vars(builtins).items()
-    if isinstance(found, type) and issubclass(found, Exception) and name != "ExceptionGroup"
-}
-
-
-class Lost(BaseException):
-    """The program cannot go on answering: it died, or broke the protocol; no test's `except` may catch this.
-
-    Args:
-        status: `lost`, `too_large` or `protocol`.
-    """
-
-    def __init__(self, status: str) -> None:
-        super().__init__(status)
-        self.status = status
-
-
-class Ended(Exception):
-    """The program raised SystemExit or another exception that would end a process."""
+from veredicto_verifier.sandbox.raised import Ended, Lost, exception_class
 
 
 class Connection:
@@ -38,11 +16,15 @@ class Connection:
 
     Args:
         channel: to the candidate process.
+        awaits: the tests await what the program's coroutine functions return, so they get coroutines.
     """
 
-    def __init__(self, channel: Channel) -> None:
+    def __init__(self, channel: Channel, *, awaits: bool = False) -> None:
         self._channel = channel
+        self._awaits = awaits
+        self._exceptions: dict[str, type[Exception]] = {}
         self._callbacks: list[Callable[..., Any]] = []
+        self._number = 0
         self.num_calls = 0
         self.broken: str | None = None
         """Why the program can no longer be asked; a test that swallows `Lost` has not passed."""
@@ -53,19 +35,29 @@ class Connection:
     def call(self, entry: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Call the program's entry point."""
         forms = [self._encode(arg) for arg in args]
-        request = ["call", entry, forms, {name: self._encode(value) for name, value in kwargs.items()}]
-        return self._ask(request, args)
+        named = {name: self._encode(value) for name, value in kwargs.items()}
+        return self._ask("call", [entry, forms, named], args)
 
-    def operate(self, name: str, *args: Any) -> Any:
+    def operate(self, name: str, *args: Any, **kwargs: Any) -> Any:
         """Apply an operation to objects that stayed with the program."""
-        return self._ask(["operate", name, [self._encode(arg) for arg in args]], args)
+        named = {key: self._encode(value) for key, value in kwargs.items()}
+        return self._ask("operate", [name, [self._encode(arg) for arg in args], named], args)
 
-    def _ask(self, request: list[Any], args: tuple[Any, ...]) -> Any:
+    def fetch(self, name: str) -> Any:
+        """What a name of the program's module stands for: a value, a stand-in, or an exception class of that name.
+
+        Raises:
+            AttributeError: the program does not define it.
+        """
+        return self._ask("fetch", [name], (), name)
+
+    def _ask(self, kind: str, request: list[Any], args: tuple[Any, ...], name: str = "") -> Any:
         if self.broken is not None:
             raise Lost(self.broken)
         self.num_calls += 1
+        self._number += 1
         try:
-            return self._exchange(request, args)
+            return self._exchange([kind, self._number, *request], args, name)
         except ChannelClosed as error:
             self.broken = "lost"
             raise Lost(self.broken) from error
@@ -73,17 +65,24 @@ class Connection:
             self.broken = "protocol"
             raise Lost(self.broken) from error
 
-    def _exchange(self, request: list[Any], args: tuple[Any, ...]) -> Any:
+    def _exchange(self, request: list[Any], args: tuple[Any, ...], name: str) -> Any:
         self._channel.send(request)
         reply = self._channel.receive()
         while reply[0] == "callback":
             self._channel.send(self._run_callback(reply))
             reply = self._channel.receive()
-        match reply:
-            case ["value", form, list(mutated)]:
+        if reply[1:2] != [request[1]]:
+            raise BadFrame("an answer to another question")
+        match [reply[0], *reply[2:]]:
+            case ["callable"] if name:
+                return Global(self, name)
+            case ["exception", [str(first), *_] as names] if name:
+                return self._exceptions.setdefault(first, exception_class([n for n in names if type(n) is str]))
+            case ["value", form, list(mutated), *awaited]:
                 for position, changed in (_pair(item, len(args)) for item in mutated):
                     _replace_content(args[position], self._decode(changed))
-                return self._decode(form)
+                value = self._decode(form)
+                return _coroutine(value) if awaited and self._awaits else value
             case ["unsendable", _]:
                 self.broken = "too_large"
                 raise Lost(self.broken)
@@ -93,13 +92,13 @@ class Connection:
         raise BadFrame("the program answered something else")
 
     def _exception(self, names: list[str], message: str) -> Exception:
-        for name in names:
-            if name in _NEAREST:
-                # A class of that name, so that a test that looks at type(error).__name__ sees the program's.
-                kind: Any = type(names[0], (_NEAREST[name],), {}) if names[0].isidentifier() else _NEAREST[name]
-                error: Exception = kind.__new__(kind)
-                error.args = (message,)
-                return error
+        known = next((self._exceptions[name] for name in names if name in self._exceptions), None)
+        kind: Any = known or exception_class(names)
+        if kind is not Ended:
+            # A class of that name, so that a test that looks at type(error).__name__ sees the program's.
+            error: Exception = kind.__new__(kind)
+            error.args = (message,)
+            return error
         self.flags.add("suspicious_exit")
         return Ended(names[0] if names else "an exception")
 
@@ -149,6 +148,10 @@ class Connection:
         return self.operate("eq", left, right) is True
 
 
+async def _coroutine(value: Any) -> Any:
+    return value
+
+
 def _pair(item: Any, length: int) -> tuple[int, Any]:
     match item:
         case [int(position), changed] if 0 <= position < length:
@@ -182,6 +185,14 @@ class Global:
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Call it in the candidate process."""
         return self._connection.call(self.__name__, args, kwargs)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        return self._connection.fetch(f"{self.__name__}.{name}")
+
+    def __instancecheck__(self, instance: Any) -> bool:
+        return isinstance(instance, Remote) and self._connection.operate("isinstance", instance, self) is True
 
 
 def _forward(name: str) -> Callable[..., Any]:
@@ -233,9 +244,9 @@ class Remote:
     def __setattr__(self, name: str, value: Any) -> None:
         _ask(self, "setattr", name, value)
 
-    def __call__(self, *args: Any) -> Any:
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Call it in the candidate process."""
-        return _ask(self, "call", *args)
+        return _connection(self).operate("call", self, *args, **kwargs)
 
     def __eq__(self, other: object) -> bool:
         return _connection(self).equal(self, other)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import select
 import socket
@@ -71,6 +70,13 @@ class Drain:
         self.overflowed = self.overflowed or len(chunk) > room
         self.data += chunk[:room]
 
+    def catch_up(self) -> None:
+        """Read what has been written so far, up to the cap."""
+        seen = -1
+        while self.open and not self.overflowed and seen != len(self.data):
+            seen = len(self.data)
+            self.advance()
+
     def close(self) -> None:
         """Close the file descriptor; safe to call twice."""
         if self.open:
@@ -91,6 +97,8 @@ class Feed:
         self._fd = fd
         self._rest = memoryview(data)
         self.open = True
+        if not data:
+            self.close()
 
     def fileno(self) -> int:
         """The file descriptor to poll."""
@@ -147,6 +155,15 @@ class Link:
         """Queue a message."""
         self._out += pack(message)
 
+    def hand_over(self, peer: socket.socket) -> None:
+        """Give the child its copy of a socket, along with a frame that asks nothing."""
+        socket.send_fds(self._socket, [pack(["peer"])], [peer.fileno()])
+
+    @property
+    def end(self) -> socket.socket:
+        """The socket itself."""
+        return self._socket
+
     @property
     def arrived(self) -> bool:
         """A message waits."""
@@ -162,27 +179,32 @@ class Link:
 
     def advance(self) -> None:
         """Send and receive what is possible."""
+        self._send_some()
         try:
-            self._send_some()
             chunk = self._socket.recv(_CHUNK)
         except BlockingIOError:
             return
-        except OSError:  # the child is gone; what it said before that is kept
+        except OSError:  # the child is gone
             chunk = b""
         if not chunk:
             self.close()
             return
         try:
             self._frames += self._reader.feed(chunk)
-        except FrameTooLarge:
+        except FrameTooLarge as error:
+            self._frames += error.before
             self.violated = True
             self.close()
 
     def _send_some(self) -> None:
         # A full pipe must not keep us from reading: the child may be writing to us before it reads on.
-        if self._out:
-            with contextlib.suppress(BlockingIOError):
+        try:
+            if self._out:
                 del self._out[: self._socket.send(self._out)]
+        except BlockingIOError:
+            return
+        except OSError:  # the child is gone; what it said before that must still be read, or timing would decide
+            self._out.clear()
 
     def close(self) -> None:
         """Close the socket; safe to call twice."""

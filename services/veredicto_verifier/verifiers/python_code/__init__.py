@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from veredicto_verifier.errors import LimitExceeded, TaskFault
+from veredicto_verifier.sandbox.exec_policy import interpreter_digests
 from veredicto_verifier.verifier import Answer, Context, Grade, Verifier
 from veredicto_verifier.verifiers.python_code.asserts import dry_run, run_asserts
 from veredicto_verifier.verifiers.python_code.calls import run_calls
+from veredicto_verifier.verifiers.python_code.canaries import Watch
+from veredicto_verifier.verifiers.python_code.checking import prove_checker
+from veredicto_verifier.verifiers.python_code.files import collected, run_files
 from veredicto_verifier.verifiers.python_code.outcome import CODES, FLAGS, Run, grade
 from veredicto_verifier.verifiers.python_code.signals import signals
 from veredicto_verifier.verifiers.python_code.spec import PythonSpec
 from veredicto_verifier.verifiers.python_code.stdio import run_stdio
-from veredicto_verifier.verifiers.python_code.task import AssertTask, CallTask, PythonTask, build_task
+from veredicto_verifier.verifiers.python_code.task import AssertTask, CallTask, FileTask, PythonTask, build_task
 
 _GOLD_SHARE = 0.1
 """A reference may use this share of the CPU limit; a program that is merely slower than it then has room."""
@@ -25,6 +29,10 @@ def prepare(spec: PythonSpec, _context: Context) -> PythonTask:
     task = build_task(spec)
     if isinstance(task, AssertTask) and spec.setup.strip():
         dry_run(task)
+    if isinstance(task, FileTask):
+        task = collected(task)
+    if spec.checker:
+        prove_checker(spec)
     if spec.reference is None:
         return task
     try:
@@ -47,8 +55,9 @@ def judge(task: PythonTask, answer: Answer) -> Grade:
 
     Raises:
         LimitExceeded: it used up its CPU, wall time or memory.
-        InfraFault: the sandbox failed, or the machine is too busy to be fair.
+        InfraFault: the sandbox failed, a canary passed, or the machine is too busy to be fair.
     """
+    _WATCH.count()
     return grade(_run(task, answer.text), task.hidden, signals(answer.text, task.spec))
 
 
@@ -57,15 +66,25 @@ def _run(task: PythonTask, program: str) -> Run:
         return run_calls(task, program)
     if isinstance(task, AssertTask):
         return run_asserts(task, program)
+    if isinstance(task, FileTask):
+        return run_files(task, program)
     return run_stdio(task, program)
+
+
+def _passes(spec: PythonSpec, program: str) -> bool:
+    task = build_task(spec)
+    return grade(_run(task, program), task.hidden, ()).passed
+
+
+_WATCH = Watch(_passes)
 
 
 VERIFIER: Verifier[PythonSpec, PythonTask] = Verifier(
     name="python",
-    version="1.0.0",
+    version="1.1.0",
     lane="python",
     spec=PythonSpec,
-    auto=lambda _spec: "fence:python",
+    auto=lambda spec: "fence:python" if spec.language == "python" else "fence",
     prepare=prepare,
     grade=judge,
     codes=CODES,
@@ -84,4 +103,5 @@ VERIFIER: Verifier[PythonSpec, PythonTask] = Verifier(
     bad="```python\ndef add(a, b):\n    return a - b\n```",
     sources=("veredicto_verifier.sandbox",),
     distributions=("landlockpy", "pyseccomp"),
+    data=interpreter_digests,
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from typing import Any
 
 from veredicto_verifier.errors import LimitExceeded
@@ -10,6 +11,7 @@ from veredicto_verifier.sandbox.channel import BadFrame
 from veredicto_verifier.sandbox.compare import same_value
 from veredicto_verifier.sandbox.meter import Meter
 from veredicto_verifier.sandbox.process import Child, OutputLimit, drive
+from veredicto_verifier.verifiers.python_code.checking import Accepts, checker
 from veredicto_verifier.verifiers.python_code.outcome import PASSED, Result, Run, describe, not_loaded, padded
 from veredicto_verifier.verifiers.python_code.task import CallTask, quota, suite_meter
 
@@ -27,14 +29,14 @@ def run_calls(task: CallTask, program: str) -> Run:
     Raises:
         LimitExceeded, InfraFault: see the sandbox.
     """
-    with Child("candidate", quota(task.spec)) as child:
-        child.confine()
-        child.await_ready()
+    with ExitStack() as stack:
+        child = stack.enter_context(Child(quota(task.spec), profile=task.spec.profile))
+        accept = stack.enter_context(checker(task.spec)) if task.spec.checker else None
         suite = suite_meter(task.spec, [child])
         failed, flags = load(child, task.spec.preamble, program, task.spec.entry, [suite, case_meter(task, child)])
         if failed is not None:
             return not_loaded(failed.code or "", failed.reason, flags=flags, cpu_s=child.cpu_s)
-        return _run_cases(task, child, suite)
+        return _run_cases(task, child, suite, accept)
 
 
 def case_meter(task: CallTask, child: Child) -> Meter:
@@ -42,7 +44,7 @@ def case_meter(task: CallTask, child: Child) -> Meter:
     return Meter([child.pid], cpu_s=task.spec.limits.cpu_s, wall_s=task.spec.limits.wall_seconds)
 
 
-def _run_cases(task: CallTask, child: Child, suite: Meter) -> Run:
+def _run_cases(task: CallTask, child: Child, suite: Meter, accept: Accepts | None) -> Run:
     results: list[Result] = []
     flags: set[str] = set()
     largest = 0.0
@@ -53,7 +55,7 @@ def _run_cases(task: CallTask, child: Child, suite: Meter) -> Run:
         except (Gone, OutputLimit, BadFrame) as error:
             results.append(ending(child, error))
             break
-        results.append(_judge(task, index, reply, flags))
+        results.append(_judge(task, index, reply, flags, accept))
         largest = max(largest, meter.cpu_s)
     total = len(task.requests)
     return Run(padded(results, total), flags=tuple(sorted(flags)), cpu_s=child.cpu_s, largest_cpu_s=largest)
@@ -67,13 +69,15 @@ def ask(child: Child, request: list[Any], meters: list[Meter]) -> list[Any]:
         OutputLimit, BadFrame: the program wrote too much, or to where only answers belong.
         LimitExceeded, InfraFault: from the meters.
     """
-    if not child.link.arrived:  # an answer that came before its question is no answer
-        child.link.send(request)
-        drive([child], meters, lambda: child.link.arrived or not child.link.open)
-        if not child.link.arrived:
-            raise BadFrame if child.link.violated else Gone
-        return child.link.take()
-    raise BadFrame
+    child.num_asked += 1
+    child.link.send([request[0], child.num_asked, *request[1:]])
+    drive([child], meters, lambda: child.link.arrived or not child.link.open)
+    if not child.link.arrived:
+        raise BadFrame if child.link.violated else Gone
+    kind, *rest = child.link.take()
+    if rest[:1] != [child.num_asked]:  # an answer to another question, or from before it was asked
+        raise BadFrame
+    return [kind, *rest[1:]]
 
 
 def ending(child: Child, error: Exception) -> Result:
@@ -136,15 +140,15 @@ def exit_flags(names: Any) -> tuple[str, ...]:
     return ("suspicious_exit",) if type(names) is list and "SystemExit" in names else ()
 
 
-def _judge(task: CallTask, index: int, reply: list[Any], flags: set[str]) -> Result:
+def _judge(task: CallTask, index: int, reply: list[Any], flags: set[str], accept: Accepts | None) -> Result:
     case = task.spec.cases[index]
     match reply:
-        case ["value", form, _]:
+        case ["value", form, _, *_]:
             try:
                 got = codec.decode(form, _opaque)
             except codec.CodecError:
                 return PROTOCOL
-            return _judge_value(task, index, got)
+            return _judge_value(task, index, got, accept)
         case ["raised", names, message, line]:
             if case.raises is not None and type(names) is list and case.raises in names:
                 return PASSED
@@ -159,7 +163,7 @@ def _judge(task: CallTask, index: int, reply: list[Any], flags: set[str]) -> Res
             return PROTOCOL
 
 
-def _judge_value(task: CallTask, index: int, got: Any) -> Result:
+def _judge_value(task: CallTask, index: int, got: Any, accept: Accepts | None) -> Result:
     if task.spec.cases[index].raises is not None:
         return Result("python.wrong_answer", "returned a value where an exception is expected")
     if isinstance(got, codec.Opaque):
@@ -167,6 +171,8 @@ def _judge_value(task: CallTask, index: int, got: Any) -> Result:
             "python.wrong_answer",
             f"returned an object, not plain data ({describe([got.type_name], '', None, show_message=False)})",
         )
+    if accept is not None:
+        return accept(list(task.given[index]), got, task.expected[index])
     if same_value(task.expected[index], got, task.spec.tolerance):
         return PASSED
     return Result("python.wrong_answer", f"returned another value (of type {type(got).__name__})")

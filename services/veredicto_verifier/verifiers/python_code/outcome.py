@@ -13,6 +13,7 @@ CODES = {
     "python.entry_missing": "the program loads but does not define the function that the task names",
     "python.runtime_error": "the program raised an exception, or ended with another exit status than 0",
     "python.output_limit": "the program wrote more than 1 MiB to standard output or standard error",
+    "python.process_limit": "a bash or node program had more than 64 processes at once",
     "python.result_too_large": "a returned value is too deep or too large to send (200 levels, 8 MiB)",
     "python.candidate_died": "the program's process ended while it was asked: os._exit, a crash of the interpreter",
     "python.protocol_error": "the program wrote to the channel on which its answers are read",

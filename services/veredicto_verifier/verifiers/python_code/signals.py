@@ -21,6 +21,8 @@ _COMPARISONS = {"__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__", "__c
 
 def signals(program: str, spec: PythonSpec) -> tuple[Flag, ...]:
     """The flags that reading the program raises; none when it does not parse."""
+    if spec.language != "python":
+        return ()
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")

@@ -44,22 +44,32 @@ class Case(BaseModel):
 class PythonSpec(Spec):
     """A Python program is judged by running it, apart from everything that knows the right answers."""
 
-    format: Literal["calls", "asserts", "stdio"]
-    """How it is tested: by declarative calls, by the author's test code, or by its standard output."""
+    format: Literal["calls", "asserts", "stdio", "unittest", "pytest"]
+    """How it is tested: by declarative calls, the author's assertions, its standard output, or a test file."""
+    language: Literal["python", "bash", "node"] = "python"
+    """The program's language; other ones than Python are tested by their standard output (`stdio`)."""
     entry: EntryName | None = None
     """The function the tests call: `add`, or `Solution.f` (a fresh instance for every call)."""
     cases: Annotated[tuple[Case, ...], Field(max_length=MAX_CASES)] = ()
     """The cases of `calls` and `stdio`."""
     setup: str = ""
-    """Trusted code that runs before the tests, in their process (`asserts`)."""
+    """Trusted code that runs before the tests, in their process (`asserts`, `unittest`, `pytest`)."""
     tests: str | tuple[str, ...] = ()
-    """A source that defines `check(candidate)`, or a list of assert lines (`asserts`)."""
+    """A source that defines `check(candidate)`, or a list of assert lines (`asserts`); a test file that imports from
+    `solution` (`unittest`, `pytest`)."""
     hidden_tests: str | tuple[str, ...] = ()
-    """Further tests of the same form that are reported apart (`asserts`)."""
+    """Further tests of the same form that are reported apart (`asserts`, `unittest`, `pytest`)."""
     preamble: str = ""
     """Code that runs before the program, in its module: the imports and signatures that the prompt gave it."""
     compare: StdoutMode = "tokens"
     """How standard output is compared (`stdio`)."""
+    checker: str = ""
+    """A trusted source that defines `check(given, output, expected)`; it decides instead of a comparison. `given` is
+    the standard input or the list of arguments (`calls`, `stdio`)."""
+    iterate: bool = False
+    """Read a returned iterator or generator to its end, as a list (`calls`)."""
+    libraries: tuple[Literal["numpy"], ...] = ()
+    """Third-party libraries that the program and the tests may import."""
     strict_types: bool = False
     """Compare types too: a list is no tuple, 1 is neither 1.0 nor true (`calls`)."""
     float_rel: Annotated[float, Field(ge=0, le=1)] = 1e-9
@@ -74,9 +84,19 @@ class PythonSpec(Spec):
     @property
     def suite_cpu_seconds(self) -> float:
         """The limit for the whole suite; the tests of `asserts` are one suite with one limit."""
-        if self.format == "asserts":
+        if self.format not in ("calls", "stdio"):
             return self.limits.cpu_s
         return 4 * self.limits.cpu_s if self.suite_cpu_s is None else self.suite_cpu_s
+
+    @property
+    def trusted_profile(self) -> str:
+        """The sandbox profile of the author's own Python code."""
+        return "+".join(("python", *sorted(set(self.libraries))))
+
+    @property
+    def profile(self) -> str:
+        """The sandbox profile of the program."""
+        return self.trusted_profile if self.language == "python" else "exec"
 
     @property
     def tolerance(self) -> Tolerance:
@@ -90,6 +110,8 @@ class PythonSpec(Spec):
         }
         if foreign:
             raise ValueError(f"format {self.format!r} takes no {', '.join(sorted(foreign))}")
+        if self.language != "python" and (self.format != "stdio" or self.libraries):
+            raise ValueError(f"language {self.language!r} takes format 'stdio' and no libraries")
         if self.format == "calls" and self.entry is None:
             raise ValueError("format 'calls' needs `entry`, the function to call")
         for case in self.cases:
@@ -101,13 +123,16 @@ class PythonSpec(Spec):
         return self
 
 
+_WITH_TESTS = ("asserts", "unittest", "pytest")
 _FORMATS_OF = {
     "cases": ("calls", "stdio"),
+    "checker": ("calls", "stdio"),
     "entry": ("calls", "asserts"),
-    "setup": ("asserts",),
-    "tests": ("asserts",),
-    "hidden_tests": ("asserts",),
-    "preamble": ("calls", "asserts"),
+    "iterate": ("calls",),
+    "setup": _WITH_TESTS,
+    "tests": _WITH_TESTS,
+    "hidden_tests": _WITH_TESTS,
+    "preamble": ("calls", *_WITH_TESTS),
     "compare": ("stdio",),
     "strict_types": ("calls",),
     "float_rel": ("calls", "stdio"),

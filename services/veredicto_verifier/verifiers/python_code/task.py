@@ -25,6 +25,8 @@ class CallTask:
     spec: PythonSpec
     requests: tuple[list[Any], ...]
     """The calls, encoded; no expected value is among them."""
+    given: tuple[tuple[Any, ...], ...]
+    """The positional arguments of each call, for a checker."""
     expected: tuple[Any, ...]
     hidden: tuple[bool, ...]
 
@@ -47,9 +49,23 @@ class AssertTask:
     names: tuple[str, ...]
     """Global names that the tests use: those that nothing else defines are the program's."""
     hidden: tuple[bool, ...]
+    awaits: bool
+    """The tests await what the program returns."""
 
 
-PythonTask = CallTask | StdioTask | AssertTask
+@dataclass(frozen=True, slots=True)
+class FileTask:
+    """A task of format `unittest` or `pytest`."""
+
+    spec: PythonSpec
+    files: tuple[tuple[str, str], ...]
+    """`(module name, source)`."""
+    ids: tuple[str, ...] = ()
+    """The tests in them, once collected."""
+    hidden: tuple[bool, ...] = ()
+
+
+PythonTask = CallTask | StdioTask | AssertTask | FileTask
 
 
 def quota(spec: PythonSpec) -> Quota:
@@ -71,6 +87,10 @@ def build_task(spec: PythonSpec) -> PythonTask:
     """
     if spec.format == "asserts":
         return _assert_task(spec)
+    if spec.format in ("unittest", "pytest"):
+        return _file_task(spec)
+    if spec.checker:
+        _parse(spec.checker, "checker")
     if not spec.cases:
         raise TaskFault("task.empty_tests", f"format {spec.format!r} needs at least one case in `cases`")
     hidden = tuple(case.hidden for case in spec.cases)
@@ -78,7 +98,8 @@ def build_task(spec: PythonSpec) -> PythonTask:
         return StdioTask(spec, hidden)
     requests = tuple(_request(spec, index) for index in range(len(spec.cases)))
     expected = tuple(_plain(index, "expected", case.expected) for index, case in enumerate(spec.cases))
-    return CallTask(spec, requests, expected, hidden)
+    given = tuple(tuple(_plain(index, "args", arg) for arg in case.args) for index, case in enumerate(spec.cases))
+    return CallTask(spec, requests, given, expected, hidden)
 
 
 def _request(spec: PythonSpec, index: int) -> list[Any]:
@@ -88,7 +109,7 @@ def _request(spec: PythonSpec, index: int) -> list[Any]:
         kwargs = {
             name: codec.encode(_plain(index, "kwargs", value), _no_objects) for name, value in case.kwargs.items()
         }
-        request = ["call", spec.entry, args, kwargs]
+        request = ["call", spec.entry, args, kwargs, spec.iterate]
         pack(request)
     except (codec.CodecError, FrameTooLarge) as error:
         raise TaskFault("task.gold_failed", f"$.cases[{index}]: the arguments cannot be sent: {error}") from error
@@ -119,7 +140,29 @@ def _assert_task(spec: PythonSpec) -> AssertTask:
         raise TaskFault("task.gold_failed", "$.entry: check(candidate) needs the name of the function it checks")
     names = {name for _, source in tests for name in _global_names(_parse(source, "tests"))}
     hidden = (False,) * len(visible) + (True,) * len(held_out)
-    return AssertTask(spec, tests, tuple(sorted(names - {"candidate", "check"})), hidden)
+    trees = [_parse(source, "tests") for _, source in tests]
+    awaits = any(isinstance(node, ast.Await) or _names_asyncio(node) for tree in trees for node in ast.walk(tree))
+    return AssertTask(spec, tests, tuple(sorted(names - {"candidate", "check"})), hidden, awaits)
+
+
+def _names_asyncio(node: ast.AST) -> bool:
+    return isinstance(node, ast.Name) and node.id == "asyncio"
+
+
+def _file_task(spec: PythonSpec) -> FileTask:
+    _parse(spec.setup, "setup")
+    files = []
+    for name, field in (("test_solution", "tests"), ("test_hidden", "hidden_tests")):
+        source = getattr(spec, field)
+        if not isinstance(source, str):
+            if source:
+                raise TaskFault("task.gold_failed", f"$.{field}: format {spec.format!r} takes one test file as text")
+        elif source.strip():
+            _parse(source, field)
+            files.append((name, source))
+    if not files:
+        raise TaskFault("task.empty_tests", f"format {spec.format!r} needs `tests`: a file that imports from solution")
+    return FileTask(spec, tuple(files))
 
 
 def _tests(source: str | tuple[str, ...], field: str) -> tuple[tuple[str, str], ...]:
