@@ -122,7 +122,7 @@ def test_an_item_for_which_no_worker_can_be_started_is_our_failure() -> None:
         (job, _), _ = probe_jobs("format")
         before = await scheduler.submit([job])[0]
         lane = scheduler.lanes["light"]
-        lane.environment = {"PYTHONHOME": "/nowhere"}
+        lane.environment = {"PYTHONHOME": "/nowhere", "PYTHONPATH": ""}
         killed = [lane.workers[0].pid, *[pid for pid in children() if pid != lane.workers[0].pid]]
         for pid in killed:
             os.kill(pid, signal.SIGKILL)
