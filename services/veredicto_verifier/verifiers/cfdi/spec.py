@@ -15,6 +15,9 @@ Text = Annotated[str, StringConstraints(min_length=1, max_length=1000, pattern=r
 Rfc = Annotated[str, StringConstraints(pattern=r"^[A-Z&Ñ]{3,4}[0-9]{6}[A-Z0-9]{2}[0-9A]$")]
 PostalCode = Annotated[str, StringConstraints(pattern=r"^[0-9]{5}$")]
 Code = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9]{1,10}$")]
+Equivalence = Annotated[str, StringConstraints(pattern=r"^(0|[1-9][0-9]{0,11})(\.[0-9]{1,10})?$")]
+"""Units of a document's currency for one unit of the payment's: up to 10 decimals."""
+Instalment = Annotated[str, StringConstraints(pattern=r"^[1-9][0-9]{0,2}$")]
 Uuid = Annotated[str, StringConstraints(pattern=r"^[0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}$")]
 
 
@@ -90,16 +93,56 @@ class InformacionGlobal(RequestPart):
     anio: Annotated[str, StringConstraints(pattern=r"^20[0-9]{2}$")]
 
 
+class DocumentoPagado(RequestPart):
+    """An invoice that a payment pays, wholly or in part; the new balance and the tax amounts are the service's work."""
+
+    id_documento: Uuid
+    serie: Text | None = None
+    folio: Text | None = None
+    moneda: Code
+    equivalencia: Equivalence | None = None
+    """Null only where the document has the payment's currency (written 1)."""
+    num_parcialidad: Instalment
+    saldo_anterior: Amount
+    importe_pagado: Amount
+    objeto_imp: Code
+    traslados: tuple[Impuesto, ...] = ()
+    """Taxes within what is paid; a null `base` is what is paid without its taxes."""
+    retenciones: tuple[Impuesto, ...] = ()
+
+
+class Pago(RequestPart):
+    """One payment of complement Pagos 2.0."""
+
+    fecha_pago: NaiveDatetime
+    forma_de_pago: Code
+    moneda: Code
+    tipo_cambio: Amount | None = None
+    """Pesos for one unit of the currency; null only for MXN (written 1)."""
+    monto: Amount
+    num_operacion: Text | None = None
+    documentos: Annotated[tuple[DocumentoPagado, ...], Field(min_length=1, max_length=500)]
+
+    @model_validator(mode="after")
+    def _rates_where_currencies_differ(self) -> Pago:
+        if (self.moneda == "MXN") != (self.tipo_cambio is None):
+            raise ValueError("tipo_cambio is given exactly when moneda is not MXN")
+        for documento in self.documentos:
+            if (documento.moneda == self.moneda) != (documento.equivalencia is None):
+                raise ValueError("equivalencia is given exactly when a document's moneda is not the payment's")
+        return self
+
+
 class Request(RequestPart):
     """The invoice that the client asked for; what is null is left open and not judged."""
 
-    tipo: Literal["I", "E"]
+    tipo: Literal["I", "E", "P"]
     fecha: NaiveDatetime
     lugar_expedicion: PostalCode
     moneda: Code
     tipo_cambio: Amount | None = None
-    metodo_pago: Code
-    forma_pago: Code
+    metodo_pago: Code | None = None
+    forma_pago: Code | None = None
     exportacion: Code = "01"
     serie: Text | None = None
     folio: Text | None = None
@@ -108,7 +151,8 @@ class Request(RequestPart):
     receptor: Receptor
     informacion_global: InformacionGlobal | None = None
     relacionados: tuple[Relacion, ...] = ()
-    conceptos: Annotated[tuple[Concepto, ...], Field(min_length=1, max_length=2000)]
+    conceptos: Annotated[tuple[Concepto, ...], Field(max_length=2000)] = ()
+    pagos: Annotated[tuple[Pago, ...], Field(max_length=100)] = ()
 
     @field_validator("fecha")
     @classmethod
@@ -116,6 +160,16 @@ class Request(RequestPart):
         if value.microsecond:
             raise ValueError("an invoice's date has whole seconds")
         return value
+
+    @model_validator(mode="after")
+    def _fields_of_the_type(self) -> Request:
+        sale = ("metodo_pago", "forma_pago", "conceptos")
+        payment = self.tipo == "P"
+        missing = [name for name in (("pagos",) if payment else sale) if not getattr(self, name)]
+        extra = [name for name in (sale if payment else ("pagos",)) if getattr(self, name)]
+        if missing or extra:
+            raise ValueError(f"with tipo {self.tipo}: missing {missing}, not allowed {extra}")
+        return self
 
 
 class CfdiSpec(Spec):
