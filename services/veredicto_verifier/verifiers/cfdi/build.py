@@ -1,8 +1,8 @@
 """Turn SAT's schemas (data files of the satcfdi distribution) into the small set that the verifier reads.
 
 An enumeration of more than `LARGE` values becomes a pattern, because libxml2 spends seconds on one wrong value of it;
-the values of the three that every invoice uses are written beside it as plain text. Only files are read: satcfdi's
-code is never imported and its pickled catalogues are never opened.
+its values are written beside it as plain text. Codes that SAT published since are added to the small ones. Only files
+are read: satcfdi's code is never imported and its pickled catalogues are never opened.
 
     python -m veredicto_verifier.verifiers.cfdi.build TARGET
 """
@@ -18,7 +18,10 @@ from pathlib import Path, PurePosixPath
 
 from lxml import etree
 
-FORMAT = 1
+from veredicto_verifier.verifiers.cfdi.build_seal import write_stylesheets
+from veredicto_verifier.verifiers.cfdi.build_sets import LargeType, write_sets
+
+FORMAT = 2
 """Changes whenever the same satcfdi files would give other output."""
 LARGE = 300
 MANIFEST = "manifest.json"
@@ -26,7 +29,8 @@ WRAPPER = "xsd/all.xsd"
 XS = "http://www.w3.org/2001/XMLSchema"
 ROOT = PurePosixPath("transform/schemas/www.sat.gob.mx/sitio_internet/cfd")
 INVOICE = "4/cfdv40.xsd"
-SETS = ("c_CodigoPostal", "c_ClaveProdServ", "c_ClaveUnidad")
+NEWER = {"c_TipoDeduccion": "nomina_deducciones", "c_TipoPercepcion": "nomina_percepciones"}
+"""Enumerations of the nómina catalogue and the committed tables that hold newer codes."""
 COMPLEMENTS = (
     "CartaPorte/CartaPorte20.xsd",
     "CartaPorte/CartaPorte30.xsd",
@@ -81,8 +85,14 @@ def build_schemas(target: Path) -> dict[str, str]:
     target.mkdir(parents=True, exist_ok=True)
     if any(target.iterdir()):
         raise FileExistsError(f"{target} is not empty; give a new folder")
-    files = {f"xsd/{name}": content for name, content in _slim_schemas().items()}
-    files |= _catalogue_sets()
+    large: dict[LargeType, list[str]] = {}
+    schemas = _slim_schemas(large)
+    files = {
+        f"xsd/{name}": etree.tostring(schema, encoding="utf-8", xml_declaration=True)
+        for name, schema in schemas.items()
+    }
+    files |= write_sets(large, {name: schema for name, schema in schemas.items() if name != INVOICE})
+    files |= write_stylesheets(_read, _resolve)
     files[WRAPPER] = _wrapper()
     for name, content in files.items():
         path = target / name
@@ -115,9 +125,9 @@ def _read(name: str) -> bytes:
     return importlib.resources.files("satcfdi").joinpath(*ROOT.parts, *PurePosixPath(name).parts).read_bytes()
 
 
-def _slim_schemas() -> dict[str, bytes]:
-    """Every schema that the invoice and its complements import, directly or not, slimmed."""
-    slim: dict[str, bytes] = {}
+def _slim_schemas(large: dict[LargeType, list[str]]) -> dict[str, etree._Element]:
+    """Every schema that the invoice and its complements import, directly or not, slimmed; what was large is noted."""
+    slim: dict[str, etree._Element] = {}
     waiting = [INVOICE, *COMPLEMENTS]
     while waiting:
         name = waiting.pop()
@@ -127,8 +137,11 @@ def _slim_schemas() -> dict[str, bytes]:
         for link in schema.iter(f"{{{XS}}}import", f"{{{XS}}}include"):
             waiting.append(_resolve(name, link.get("schemaLocation", "")))
         for simple in schema.iter(f"{{{XS}}}simpleType"):
-            _slim(simple)
-        slim[name] = etree.tostring(schema, encoding="utf-8", xml_declaration=True)
+            _add_newer(simple, schema)
+            values = _slim(simple)
+            if values:
+                large[LargeType(schema.get("targetNamespace", ""), simple.get("name", ""))] = values
+        slim[name] = schema
     return slim
 
 
@@ -142,16 +155,30 @@ def _resolve(name: str, location: str) -> str:
     return "/".join(parts)
 
 
-def _slim(simple: etree._Element) -> None:
-    values = simple.findall(f".//{{{XS}}}enumeration")
-    if len(values) <= LARGE:
+def _add_newer(simple: etree._Element, schema: etree._Element) -> None:
+    table = NEWER.get(simple.get("name", "")) if schema.get("targetNamespace", "").endswith("/Nomina") else None
+    restriction = simple.find(f"{{{XS}}}restriction")
+    if table is None or restriction is None:
         return
-    restriction = values[0].getparent()
+    listed = {value.get("value") for value in restriction}
+    lines = (Path(__file__).parent / "tables" / f"{table}.tsv").read_text(encoding="utf-8").splitlines()
+    for code in lines[2:]:
+        if code not in listed:
+            etree.SubElement(restriction, f"{{{XS}}}enumeration", value=code)
+
+
+def _slim(simple: etree._Element) -> list[str]:
+    """Replace a large enumeration by a pattern; returns its values, none where it stays."""
+    nodes = simple.findall(f".//{{{XS}}}enumeration")
+    if len(nodes) <= LARGE:
+        return []
+    restriction = nodes[0].getparent()
     assert restriction is not None
-    pattern = _pattern([value.get("value", "") for value in values])
-    for value in values:
-        restriction.remove(value)
-    etree.SubElement(restriction, f"{{{XS}}}pattern", value=pattern)
+    values = [node.get("value", "") for node in nodes]
+    for node in nodes:
+        restriction.remove(node)
+    etree.SubElement(restriction, f"{{{XS}}}pattern", value=_pattern(values))
+    return values
 
 
 def _pattern(values: list[str]) -> str:
@@ -163,17 +190,6 @@ def _pattern(values: list[str]) -> str:
     else:
         letters = "."
     return f"{letters}{{{shortest},{longest}}}"
-
-
-def _catalogue_sets() -> dict[str, bytes]:
-    """`sets/c_X.txt`: the values that SAT's own schema enumerates, sorted, one a line."""
-    schema = etree.fromstring(_read("catalogos/catCFDI.xsd"), etree.XMLParser(resolve_entities=False))
-    sets = {}
-    for name in SETS:
-        found = schema.findall(f"{{{XS}}}simpleType[@name='{name}']//{{{XS}}}enumeration")
-        values = sorted({value.get("value", "") for value in found})
-        sets[f"sets/{name}.txt"] = ("\n".join(values) + "\n").encode()
-    return sets
 
 
 def _wrapper() -> bytes:

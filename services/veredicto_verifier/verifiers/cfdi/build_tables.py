@@ -35,6 +35,17 @@ TABLES: dict[str, tuple[str, str]] = {
         "cfdi_40_paises",
         "SELECT id, CASE id WHEN 'MEX' THEN '' ELSE patron_identidad_tributaria END AS patron FROM {} ORDER BY 1",
     ),
+    "cuentas": (
+        "cfdi_40_formas_pago",
+        "SELECT id, patron_cuenta_ordenante AS ordenante, patron_cuenta_beneficiario AS beneficiario FROM {} "
+        "WHERE id <> '99' AND permite_cuenta_ordenante = 1 ORDER BY 1",
+    ),
+    "aduanas": ("cfdi_40_aduanas", "SELECT id FROM {} WHERE vigencia_hasta = '' ORDER BY 1"),
+    "patentes": ("cfdi_40_patentes_aduanales", "SELECT id FROM {} ORDER BY 1"),
+    "nomina_bancos": ("nomina_bancos", "SELECT id FROM {} WHERE vigencia_hasta = '' ORDER BY 1"),
+    "nomina_deducciones": ("nomina_tipos_deducciones", "SELECT id FROM {} WHERE vigencia_hasta = '' ORDER BY 1"),
+    "nomina_percepciones": ("nomina_tipos_percepciones", "SELECT id FROM {} WHERE vigencia_hasta = '' ORDER BY 1"),
+    "nomina_estados": ("nomina_estados", "SELECT estado FROM {} WHERE pais = 'MEX' ORDER BY 1"),
 }
 """Name of our table -> (table of the snapshot, query)."""
 

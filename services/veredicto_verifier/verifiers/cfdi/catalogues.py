@@ -55,6 +55,16 @@ class Catalogues:
     tipos_relacion: frozenset[str]
     countries: Mapping[str, str]
     """Pattern of the tax identity number of each country, empty where SAT gives none."""
+    accounts: Mapping[str, tuple[str, str]]
+    """Patterns of the payer's and the payee's account by form of payment, for those forms that have accounts."""
+    customs: frozenset[str]
+    customs_agents: frozenset[str]
+    banks: frozenset[str]
+    perceptions: frozenset[str]
+    deductions: frozenset[str]
+    states: frozenset[str]
+    coded: Mapping[tuple[str, str], tuple[tuple[str, str], ...]]
+    """Attributes of complements with a large catalogue: (namespace, path of names) -> (attribute, name of its set)."""
 
     def has_rate(self, impuesto: str | None, factor: str | None, rate: Decimal, *, retencion: bool) -> bool:
         """Whether c_TasaOCuota admits the rate for that tax, factor and side."""
@@ -82,10 +92,24 @@ def load_catalogues() -> Catalogues:
         },
         rates=tuple(_rate(row) for row in _rows("tasas")),
         currencies={code: int(decimals) for code, decimals in _rows("monedas")},
-        formas_pago=frozenset(code for (code,) in _rows("formas_pago")),
-        tipos_relacion=frozenset(code for (code,) in _rows("tipos_relacion")),
+        formas_pago=_codes("formas_pago"),
+        tipos_relacion=_codes("tipos_relacion"),
         countries=dict(_rows("paises")),
+        accounts={form: (payer, payee) for form, payer, payee in _rows("cuentas")},
+        customs=_codes("aduanas"),
+        customs_agents=_codes("patentes"),
+        banks=_codes("nomina_bancos"),
+        perceptions=_codes("nomina_percepciones"),
+        deductions=_codes("nomina_deducciones"),
+        states=_codes("nomina_estados"),
+        coded=_coded((data_folder() / "sets" / "attributes.tsv").read_text(encoding="utf-8")),
     )
+
+
+@functools.cache
+def load_set(name: str) -> frozenset[str]:
+    """A large catalogue that only a complement uses, read when the first one does."""
+    return _set(data_folder() / "sets" / f"{name}.txt")
 
 
 def tables_digest() -> str:
@@ -99,6 +123,18 @@ def tables_digest() -> str:
 def _rate(row: list[str]) -> Rate:
     _kind, low, high, impuesto, factor, traslado, retencion = row
     return Rate(impuesto, factor, Decimal(low), Decimal(high), traslado == "1", retencion == "1")
+
+
+def _coded(text: str) -> dict[tuple[str, str], tuple[tuple[str, str], ...]]:
+    coded: dict[tuple[str, str], tuple[tuple[str, str], ...]] = {}
+    for line in text.splitlines():
+        namespace, path, attribute, values = line.split("\t")
+        coded[namespace, path] = (*coded.get((namespace, path), ()), (attribute, values))
+    return coded
+
+
+def _codes(name: str) -> frozenset[str]:
+    return frozenset(code for (code,) in _rows(name))
 
 
 def _rows(name: str) -> list[list[str]]:

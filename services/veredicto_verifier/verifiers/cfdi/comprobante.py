@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
@@ -14,9 +15,13 @@ CFD_FAMILY = "{http://www.sat.gob.mx/cfd/"
 AMOUNT = re.compile(r"(?:0|[1-9][0-9]{0,17})(?:\.[0-9]{1,6})?")
 """A number as Anexo 20 means it; the schema's own pattern leaves its point unescaped and lets 19 digits through."""
 BLANKS = re.compile(r"[ \t\r\n]+")
+PLAIN = re.compile(r"(?:0|[1-9][0-9]{0,17})(?:\.[0-9]{1,10})?")
+"""A number of a complement: rates between currencies have up to ten decimals."""
 UNCOLLAPSED = re.compile(r"[\t\r\n]|  |\A | \Z")
 CCE = "ComercioExterior"
 IMPLOCAL = "{http://www.sat.gob.mx/implocal}ImpuestosLocales"
+PAGOS = "{http://www.sat.gob.mx/Pagos20}Pagos"
+NOMINA = "{http://www.sat.gob.mx/nomina12}Nomina"
 
 
 NUMBERS = frozenset(
@@ -51,6 +56,34 @@ class Node:
     def decimals(self, name: str) -> int:
         """Number of decimals as written."""
         return len(self.attributes.get(name, "").partition(".")[2])
+
+
+@dataclass(frozen=True, slots=True)
+class Tree(Node):
+    """One element of a complement with its children; every attribute may be asked for as a number."""
+
+    name: str = ""
+    children: tuple[Tree, ...] = ()
+
+    def amount(self, name: str) -> Decimal | None:
+        """The attribute as a number; None where it is absent or not written as one."""
+        text = self.attributes.get(name)
+        return Decimal(text) if text is not None and PLAIN.fullmatch(text) else None
+
+    def all(self, *names: str) -> tuple[Tree, ...]:
+        """The descendants that these names lead to, one name a level."""
+        found: tuple[Tree, ...] = (self,)
+        for name in names:
+            found = tuple(child for one in found for child in one.children if child.name == name)
+        return found
+
+    def first(self, *names: str) -> Tree | None:
+        """The first of `all`."""
+        return next(iter(self.all(*names)), None)
+
+    def walk(self) -> tuple[Tree, ...]:
+        """This node and all below it, in document order."""
+        return (self, *(inner for child in self.children for inner in child.walk()))
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,8 +126,10 @@ class Relacion(Node):
 class Comprobante(Node):
     """The whole invoice.
 
-    `complementos` are the qualified names of what stands in Complemento; `nested` whether an element of SAT's invoice
-    namespaces stands in a place where the schema allows anything.
+    `complementos` are the qualified names of what stands in Complemento, `line_complementos` those of every
+    ComplementoConcepto; `pagos` and `nomina` are the first complement of that kind, `other_complements` the trees of
+    the others with their namespaces; `nested` says whether an element of SAT's invoice namespaces stands in a place
+    where the schema allows anything.
     """
 
     emisor: Node = Node("Emisor")
@@ -105,6 +140,10 @@ class Comprobante(Node):
     impuestos: Impuestos | None = None
     locales: Node | None = None
     complementos: tuple[str, ...] = ()
+    line_complementos: tuple[str, ...] = ()
+    pagos: Tree | None = None
+    nomina: Tree | None = None
+    other_complements: tuple[tuple[str, Tree], ...] = ()
     prefix: str | None = "cfdi"
     addenda: bool = False
     nested: bool = False
@@ -143,7 +182,8 @@ def read_comprobante(root: etree._Element) -> Comprobante:
     found = {name: root.findall(f"{{{CFD4}}}{name}") for name in ("Emisor", "Receptor", "Impuestos", "Conceptos")}
     globales = root.find(f"{{{CFD4}}}InformacionGlobal")
     wild = [*root.findall(f"{{{CFD4}}}Complemento"), *root.findall(f"{{{CFD4}}}Addenda")]
-    wild += root.iter(f"{{{CFD4}}}ComplementoConcepto")
+    of_lines = list(root.iter(f"{{{CFD4}}}ComplementoConcepto"))
+    wild += of_lines
     complementos = [child for one in root.findall(f"{{{CFD4}}}Complemento") for child in one]
     return Comprobante(
         path="Comprobante",
@@ -156,10 +196,32 @@ def read_comprobante(root: etree._Element) -> Comprobante:
         impuestos=_impuestos(found["Impuestos"][0], "Impuestos") if found["Impuestos"] else None,
         locales=next((Node("ImpuestosLocales", _attributes(one)) for one in complementos if one.tag == IMPLOCAL), None),
         complementos=tuple(str(child.tag) for child in complementos),
+        line_complementos=tuple(str(child.tag) for one in of_lines for child in one),
+        pagos=next((_tree(one, "Pagos") for one in complementos if one.tag == PAGOS), None),
+        nomina=next((_tree(one, "Nomina") for one in complementos if one.tag == NOMINA), None),
+        other_complements=tuple(
+            (etree.QName(one).namespace or "", _tree(one, etree.QName(one).localname))
+            for one in complementos
+            if one.tag not in (PAGOS, NOMINA)
+        ),
         prefix=root.prefix,
         addenda=root.find(f"{{{CFD4}}}Addenda") is not None,
         nested=any(str(inner.tag).startswith(CFD_FAMILY) for one in wild for inner in one.iterdescendants()),
     )
+
+
+def _tree(element: etree._Element, path: str) -> Tree:
+    """The tree of an element; children of one name are numbered in their paths when there are several."""
+    children = [child for child in element if isinstance(child.tag, str)]
+    names = [etree.QName(child).localname for child in children]
+    counts, seen = Counter(names), Counter[str]()
+    trees = []
+    for child, name in zip(children, names, strict=True):
+        seen[name] += 1
+        place = f"{path}/{name}[{seen[name]}]" if counts[name] > 1 else f"{path}/{name}"
+        trees.append(_tree(child, place))
+    attributes = {str(name): _collapse(str(value)) for name, value in element.items()}
+    return Tree(path, attributes, name=etree.QName(element).localname, children=tuple(trees))
 
 
 def _attributes(element: etree._Element) -> dict[str, str]:

@@ -71,7 +71,7 @@ class Expected:
 
 def expect(request: Request, decimals: int) -> Expected:
     """Compute a request's invoice; `decimals` are those of its currency. Call it in a context of enough precision."""
-    lines = tuple(_line(concepto) for concepto in request.conceptos)
+    lines = tuple(_line(concepto) for concepto in request.lines)
     discounts = [line.discount for line in lines if line.discount is not None]
     traslados = _transfers(lines, decimals)
     retenciones = _withholdings(lines, decimals)

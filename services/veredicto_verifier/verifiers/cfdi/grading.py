@@ -18,6 +18,7 @@ from veredicto_verifier.verifier import Context as TaskContext
 from veredicto_verifier.verifiers.cfdi.catalogues import load_catalogues
 from veredicto_verifier.verifiers.cfdi.comprobante import CFD4, CFD_FAMILY, Comprobante, read_comprobante
 from veredicto_verifier.verifiers.cfdi.expected import Expected, expect
+from veredicto_verifier.verifiers.cfdi.expected_payment import expect_payments
 from veredicto_verifier.verifiers.cfdi.matching import Aspect, match
 from veredicto_verifier.verifiers.cfdi.reference import write_reference
 from veredicto_verifier.verifiers.cfdi.rfc import suspicious_rfcs
@@ -26,6 +27,7 @@ from veredicto_verifier.verifiers.cfdi.rules import PRECISION, RULES, run_rules
 from veredicto_verifier.verifiers.cfdi.schemas import SchemaFault, load_schema, schema_faults
 from veredicto_verifier.verifiers.cfdi.scoring import WEIGHTS, Findings, shaped_score
 from veredicto_verifier.verifiers.cfdi.spec import CfdiSpec, Request
+from veredicto_verifier.verifiers.cfdi.wanted import Wanted
 from veredicto_verifier.verifiers.xml_document import Document, DocumentRules, Refusal, parse_document
 
 MAX_CHECKS = 20
@@ -49,6 +51,7 @@ class CfdiTask:
     spec: CfdiSpec
     facts: Facts
     expected: Expected | None
+    complement: Wanted | None = None
 
     @property
     def max_conceptos(self) -> int | None:
@@ -82,10 +85,10 @@ def prepare(spec: CfdiSpec, context: TaskContext) -> CfdiTask:
     declared = request is not None and any(
         tax.base is not None for line in request.conceptos for tax in (*line.traslados, *line.retenciones)
     )
-    facts = Facts(load_catalogues(), spec.now, strict_base=not declared)
+    facts = Facts(load_catalogues(), spec.now, strict_base=not declared, required=spec.required, allowed=spec.allowed)
     if request is None:
         return CfdiTask(spec, facts, None)
-    task = CfdiTask(spec, facts, _expected(request, facts))
+    task = CfdiTask(spec, facts, _expected(request, facts), _complement(request, facts))
     _prove(task, request)
     return task
 
@@ -113,7 +116,7 @@ def examine(task: CfdiTask, root: etree._Element) -> Examination:
     faults = run_rules(cfdi, task.facts)
     aspects = []
     if task.expected is not None and task.spec.request is not None:
-        aspects = match(cfdi, task.spec.request, task.expected)
+        aspects = match(cfdi, task.spec.request, task.expected, task.complement, task.facts.allowed)
     return Examination(cfdi, schema, faults, aspects)
 
 
@@ -125,11 +128,18 @@ def _expected(request: Request, facts: Facts) -> Expected:
         return expect(request, decimals)
 
 
+def _complement(request: Request, facts: Facts) -> Wanted | None:
+    with localcontext(Context(prec=PRECISION)):
+        return expect_payments(request.pagos, facts.catalogues.currencies) if request.tipo == "P" else None
+
+
 def _prove(task: CfdiTask, request: Request) -> None:
     assert task.expected is not None
     with localcontext(Context(prec=PRECISION)):
-        root = write_reference(request, task.expected)
-    found = examine(task, root)
+        root = write_reference(request, task.expected, task.complement)
+    # What a request cannot describe (a Carta Porte) cannot be written either, so it is not proven.
+    described = replace(task.facts, required=request.described)
+    found = examine(replace(task, facts=described), root)
     if found.passed:
         return
     wrong = [f"cfdi.xsd at {fault.path[:60]} {fault.attribute}" for fault in found.schema[:2]]

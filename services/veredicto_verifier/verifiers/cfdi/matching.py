@@ -11,7 +11,8 @@ from collections.abc import Iterator
 from decimal import Context, Decimal, localcontext
 from typing import NamedTuple
 
-from veredicto_verifier.verifiers.cfdi.comprobante import Comprobante, Concepto, Node
+from veredicto_verifier.verifiers.cfdi.complements import complement_name
+from veredicto_verifier.verifiers.cfdi.comprobante import Comprobante, Concepto, Node, Tree
 from veredicto_verifier.verifiers.cfdi.expected import (
     BASE_ROUNDINGS,
     Expected,
@@ -22,6 +23,7 @@ from veredicto_verifier.verifiers.cfdi.expected import (
 )
 from veredicto_verifier.verifiers.cfdi.rules import PRECISION
 from veredicto_verifier.verifiers.cfdi.spec import Request
+from veredicto_verifier.verifiers.cfdi.wanted import Wanted, num_elements, num_same
 
 UNASKED = ("ResidenciaFiscal", "NumRegIdTrib", "FacAtrAdquirente")
 CHILDREN = ("ACuentaTerceros", "ComplementoConcepto", "CuentaPredial", "InformacionAduanera", "Parte")
@@ -40,8 +42,17 @@ Field = tuple[str, bool]
 """Name of a field and whether it agrees."""
 
 
-def match(cfdi: Comprobante, request: Request, expected: Expected) -> list[Aspect]:
-    """Every aspect in a fixed order; the document matches when every fraction is 1."""
+def match(
+    cfdi: Comprobante,
+    request: Request,
+    expected: Expected,
+    complement: Wanted | None = None,
+    allowed: frozenset[str] | None = frozenset(),
+) -> list[Aspect]:
+    """Every aspect in a fixed order; the document matches when every fraction is 1.
+
+    `complement` is what the request describes beside the invoice, `allowed` the names of those that may be there.
+    """
     with localcontext(Context(prec=PRECISION)):
         same, alike, count = _lines(cfdi, expected)
         lines = f"coinciden {same} de los conceptos pedidos; el documento tiene {count}"
@@ -52,8 +63,18 @@ def match(cfdi: Comprobante, request: Request, expected: Expected) -> list[Aspec
             Aspect("cfdi.match_conceptos", Decimal("0.10"), _f1(same, alike, count, len(expected.lines)), lines),
             _fields("cfdi.match_totals", "0.05", _totals(cfdi, expected)),
             _taxes(cfdi, expected),
-            _fields("cfdi.match_extra", "0.01", _extra(cfdi)),
+            _fields("cfdi.match_extra", "0.01", _extra(cfdi, allowed)),
+            *_complement(cfdi.pagos or cfdi.nomina, complement),
         ]
+
+
+def _complement(found: Tree | None, wanted: Wanted | None) -> Iterator[Aspect]:
+    """Elements that agree under the right parent, of the larger of the two sides; half of the match."""
+    if wanted is None:
+        return
+    same, count = num_same(found, wanted), max(num_elements(found), wanted.size)
+    reason = f"coinciden {same} elementos del complemento con la solicitud; el documento tiene {num_elements(found)}"
+    yield Aspect("cfdi.match_complement", Decimal("0.30"), same / count, reason)
 
 
 def _fields(code: str, weight: str, fields: Iterator[Field]) -> Aspect:
@@ -122,11 +143,13 @@ def _asked_global(request: Request) -> tuple[str, ...] | None:
     return None if asked is None else (asked.periodicidad, asked.meses, asked.anio)
 
 
-def _extra(cfdi: Comprobante) -> Iterator[Field]:
+def _extra(cfdi: Comprobante, allowed: frozenset[str] | None) -> Iterator[Field]:
     """What nobody asked for: free places where a document could hide or claim more."""
-    yield "Complemento", not cfdi.complementos
+    names = {complement_name(tag) for tag in (*cfdi.complementos, *cfdi.line_complementos)}
+    children = set(CHILDREN) if allowed is not None and names - allowed else set(CHILDREN) - {"ComplementoConcepto"}
+    yield "Complemento", allowed is None or names <= allowed
     yield "Addenda", not cfdi.addenda
-    yield "nodos del concepto", not any(set(concepto.extras) & set(CHILDREN) for concepto in cfdi.conceptos)
+    yield "nodos del concepto", not any(set(concepto.extras) & children for concepto in cfdi.conceptos)
     yield "atributos", all(node.get(name) is None for node in (cfdi.emisor, cfdi.receptor) for name in UNASKED)
 
 

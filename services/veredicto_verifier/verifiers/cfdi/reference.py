@@ -10,9 +10,16 @@ from lxml import etree
 from veredicto_verifier.verifiers.cfdi.comprobante import CFD4
 from veredicto_verifier.verifiers.cfdi.expected import Expected, ExpectedLine, ExpectedTax, TaxKey
 from veredicto_verifier.verifiers.cfdi.spec import Request
+from veredicto_verifier.verifiers.cfdi.wanted import Wanted, write_wanted
+
+NAMESPACES = {
+    "Pagos": ("pago20", "http://www.sat.gob.mx/Pagos20"),
+    "Nomina": ("nomina12", "http://www.sat.gob.mx/nomina12"),
+}
+"""Prefix and namespace of each complement that a request can describe."""
 
 
-def write_reference(request: Request, expected: Expected) -> etree._Element:
+def write_reference(request: Request, expected: Expected, complement: Wanted | None = None) -> etree._Element:
     """The root of one correct document: lines rounded to the currency, the summary added up from them."""
     root = etree.Element(f"{{{CFD4}}}Comprobante", nsmap={"cfdi": CFD4})
     _set(root, _header(request))
@@ -29,6 +36,8 @@ def write_reference(request: Request, expected: Expected) -> etree._Element:
         _concepto(lines, line, expected.decimals)
     transferred, withheld = _summary(root, expected)
     _totals(root, expected, transferred - withheld)
+    if complement is not None:
+        write_wanted(_add(root, "Complemento", {}), complement, *NAMESPACES[complement.name])
     return root
 
 

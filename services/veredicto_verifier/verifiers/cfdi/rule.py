@@ -14,8 +14,8 @@ from veredicto_verifier.verifiers.cfdi.comprobante import Comprobante, Node
 Layer = Literal["catalogues", "arithmetic", "business"]
 Part = Literal["header", "conceptos", "summary", ""]
 """Where an arithmetic rule counts in the shaped score."""
-Source = Literal["O", "C", "K", "strict"]
-"""What decides it: the document alone, a catalogue, a given clock; `strict` is ours, not SAT's."""
+Source = Literal["O", "C", "K", "S", "strict"]
+"""What decides it: the document alone, a catalogue, a given clock, the seal; `strict` is ours, not SAT's."""
 
 
 class Fault(NamedTuple):
@@ -33,6 +33,12 @@ class Facts:
     now: datetime | None = None
     strict_base: bool = True
     """False when the request itself states bases (fuel, margin schemes), which the match then compares."""
+    sealed: bool = False
+    """Whether the invoice must be sealed; otherwise it must not be."""
+    required: frozenset[str] = frozenset()
+    """Complements that must be there, by name (`Pagos20`)."""
+    allowed: frozenset[str] | None = None
+    """Complements that may be there; None: any that SAT's schema knows."""
 
 
 Check = Callable[[Comprobante, Facts], Iterator[Fault]]
@@ -40,7 +46,7 @@ Check = Callable[[Comprobante, Facts], Iterator[Fault]]
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """One row of the table: `meaning` is the condition that must hold, for the docs."""
+    """One row of the table: `meaning` is the condition that must hold, `significado` the same in Spanish."""
 
     code: str
     layer: Layer
@@ -48,6 +54,7 @@ class Rule:
     check: Check
     meaning: str
     part: Part = ""
+    significado: str = ""
 
 
 def fault(node: Node, reason: str) -> Fault:

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from decimal import Context, localcontext
 
 from veredicto_verifier.verifiers.cfdi.comprobante import Comprobante
 from veredicto_verifier.verifiers.cfdi.rule import Facts, Fault, Rule
+from veredicto_verifier.verifiers.cfdi.rules_complements import COMPLEMENTS
 from veredicto_verifier.verifiers.cfdi.rules_concepts import CONCEPTS
 from veredicto_verifier.verifiers.cfdi.rules_header import HEADER
+from veredicto_verifier.verifiers.cfdi.rules_pagos import PAYMENTS
+from veredicto_verifier.verifiers.cfdi.rules_pagos_taxes import PAYMENT_TAXES
+from veredicto_verifier.verifiers.cfdi.rules_pagos_totals import PAYMENT_TOTALS
 from veredicto_verifier.verifiers.cfdi.rules_parties import PARTIES
 from veredicto_verifier.verifiers.cfdi.rules_strict import STRICT
 from veredicto_verifier.verifiers.cfdi.rules_summary import SUMMARY
@@ -16,7 +20,9 @@ from veredicto_verifier.verifiers.cfdi.rules_summary import SUMMARY
 PRECISION = 120
 """Digits of every computation: products of two 24-digit numbers and their sums are exact."""
 
-RULES: Mapping[str, Rule] = {rule.code: rule for rule in (*HEADER, *PARTIES, *CONCEPTS, *SUMMARY, *STRICT)}
+INVOICE: tuple[Rule, ...] = (*HEADER, *PARTIES, *CONCEPTS, *SUMMARY, *STRICT)
+PAYMENT: tuple[Rule, ...] = (*PAYMENTS, *PAYMENT_TAXES, *PAYMENT_TOTALS)
+RULES: Mapping[str, Rule] = {rule.code: rule for rule in (*INVOICE, *COMPLEMENTS, *PAYMENT)}
 
 NOT_CHECKED: Mapping[str, str] = {
     "40102": "needs the seal",
@@ -42,27 +48,57 @@ NOT_CHECKED: Mapping[str, str] = {
     "40199": "needs the customs catalogues",
     "40224": "needs a mark in SAT's list of taxpayers",
     "40225": "needs a mark in SAT's list of taxpayers",
+    "CRP20216": "needs the day's exchange rate",
+    "CRP20220": "needs the year's limit",
+    "CRP20222": "needs SAT's list of taxpayers",
+    "CRP20275": "its limits are not defined for one amount alone (CRP20276 compares their sum)",
+    "CRP20277": "SAT contradicts itself; 1 and 1.0000000000 are both taken for 1",
+    "CRP20999": "SAT's code for faults without one",
 }
 """Codes of SAT's matrix that this version does not decide, with the reason."""
 
 BY_SCHEMA: tuple[str, ...] = (
     "40101", "40121", "40123", "40124", "40131", "40133", "40150", "40170", "40174", "40175", "40176", "40181",
-    "40182", "40183", "40207", "40217",
+    "40182", "40183", "40207", "40217", "CRP20245", "CRP20249", "CRP20250", "CRP20251", "CRP20255", "CRP20256",
+    "CRP20257", "CRP20262", "CRP20270",
 )  # fmt: skip
 """Codes whose condition is the schema's own, reported as `cfdi.xsd`."""
 
-SAME_AS: Mapping[str, str] = {"40200": "40195", "40209": "40206"}
+SAME_AS: Mapping[str, str] = {
+    "40200": "40195",
+    "40209": "40206",
+    "CRP20104": "currency_of_type",
+    "CRP20105": "40103",
+    "CRP20106": "40125",
+    "CRP20107": "payment_terms",
+    "CRP20108": "40111",
+    "CRP20109": "40116",
+    "CRP20123": "40201",
+    "CRP20232": "crp20230",
+    "CRP20233": "crp20231",
+    "CRP20234": "crp20230",
+    "CRP20235": "crp20231",
+}
 """Codes whose condition another code already states."""
 
 
+def rules_for(cfdi: Comprobante, facts: Facts) -> Iterator[Rule]:
+    """The rules that apply to an invoice of this type with these complements; the others give no credit either."""
+    yield from INVOICE
+    if cfdi.complementos or cfdi.line_complementos or facts.required:
+        yield from COMPLEMENTS
+    if cfdi.tipo == "P" or cfdi.pagos is not None:
+        yield from PAYMENT
+
+
 def run_rules(cfdi: Comprobante, facts: Facts, rules: Iterable[Rule] = ()) -> dict[str, list[Fault]]:
-    """The faults of every rule that found any, by code, in the order of the table (`rules` empty: all of it).
+    """The faults of every rule that found any, by code, in the order of the table (`rules` empty: all that apply).
 
     An exception that escapes here is a bug of ours, and is left to escape.
     """
     found: dict[str, list[Fault]] = {}
     with localcontext(Context(prec=PRECISION)):
-        for rule in rules or RULES.values():
+        for rule in rules or rules_for(cfdi, facts):
             faults = list(rule.check(cfdi, facts))
             if faults:
                 found[rule.code] = faults

@@ -8,6 +8,7 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, ConfigDict, Field, NaiveDatetime, StringConstraints, field_validator, model_validator
 
 from veredicto_verifier.verifier import Spec
+from veredicto_verifier.verifiers.cfdi.complements import NAMES
 
 Amount = Annotated[str, StringConstraints(pattern=r"^(0|[1-9][0-9]{0,11})(\.[0-9]{1,6})?$")]
 """A decimal as text, at most 12 integer digits and 6 decimals."""
@@ -171,6 +172,26 @@ class Request(RequestPart):
             raise ValueError(f"with tipo {self.tipo}: missing {missing}, not allowed {extra}")
         return self
 
+    @property
+    def described(self) -> frozenset[str]:
+        """Complements that the request itself describes."""
+        return frozenset({"Pagos20"}) if self.tipo == "P" else frozenset()
+
+    @property
+    def lines(self) -> tuple[Concepto, ...]:
+        """The lines of the invoice: those asked for, or the one that SAT prescribes for a payment."""
+        return (PAYMENT_LINE,) if self.tipo == "P" else self.conceptos
+
+
+PAYMENT_LINE = Concepto(
+    clave_prod_serv="84111506",
+    clave_unidad="ACT",
+    descripcion="Pago",
+    cantidad="1",
+    valor_unitario="0",
+    objeto_imp="01",
+)
+
 
 class CfdiSpec(Spec):
     """A CFDI 4.0 invoice to be written."""
@@ -179,9 +200,36 @@ class CfdiSpec(Spec):
     """What the invoice must say; null judges the invoice alone, and the match is `not_checked`."""
     profile: Literal["unsealed"] = "unsealed"
     """`unsealed`: Sello, NoCertificado and Certificado are absent or empty."""
+    complements: dict[str, Literal["required", "allowed"]] | None = None
+    """Complements by name (`CartaPorte31`) that must or may be there beside what the request describes; null: none
+    beside it, or any where there is no request."""
+    example: Annotated[str, StringConstraints(min_length=1, max_length=262_144)] | None = None
+    """The invoice that the prompt shows as an example; an answer that copies its values matches nothing."""
     now: NaiveDatetime | None = None
     """The moment of stamping: Fecha must not lie after it, nor more than 72 hours before; null: not judged."""
     max_bytes: Annotated[int, Field(ge=1024, le=4_194_304)] = 262_144
     """UTF-8 bytes of the document."""
     max_elements: Annotated[int, Field(ge=10, le=100_000)] = 5_000
     """Elements of the document."""
+
+    @field_validator("complements")
+    @classmethod
+    def _known_complements(cls, value: dict[str, str] | None) -> dict[str, str] | None:
+        unknown = sorted(set(value or {}) - NAMES)
+        if unknown:
+            raise ValueError(f"no complement is named {unknown[0][:40]!r}; known: {', '.join(sorted(NAMES))}")
+        return value
+
+    @property
+    def required(self) -> frozenset[str]:
+        """Complements that must be there."""
+        demanded = {name for name, need in (self.complements or {}).items() if need == "required"}
+        return frozenset(demanded) | (self.request.described if self.request else frozenset())
+
+    @property
+    def allowed(self) -> frozenset[str] | None:
+        """Complements that may be there; None: any."""
+        if self.request is None and self.complements is None:
+            return None
+        stamp = {"TimbreFiscalDigital"} if self.profile == "sealed" else set()
+        return self.required | set(self.complements or {}) | stamp
