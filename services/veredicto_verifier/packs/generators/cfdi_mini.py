@@ -11,7 +11,7 @@ from veredicto_verifier.packs.generators.cfdi_requests import CATEGORIES, draw_r
 from veredicto_verifier.packs.generators.cfdi_wording import describe
 from veredicto_verifier.verifiers.cfdi.expected import expect
 from veredicto_verifier.verifiers.cfdi.reference import write_reference
-from veredicto_verifier.verifiers.cfdi.spec import Request
+from veredicto_verifier.verifiers.cfdi.request import Request
 
 NAME = "cfdi-mini"
 VERSION = "1.0.0"

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import ROUND_HALF_UP, Decimal
 
-from veredicto_verifier.verifiers.cfdi.spec import Concepto, Impuesto, Request
+from veredicto_verifier.verifiers.cfdi.request import Concepto, Impuesto, Request
 
 TaxKey = tuple[str, str, Decimal | None]
 BASE_ROUNDINGS = Decimal(3)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from decimal import ROUND_HALF_UP, Decimal
 
 from veredicto_verifier.verifiers.cfdi.expected import TaxKey
-from veredicto_verifier.verifiers.cfdi.spec import DocumentoPagado, Impuesto, Pago
+from veredicto_verifier.verifiers.cfdi.request import DocumentoPagado, Impuesto, Pago
 from veredicto_verifier.verifiers.cfdi.wanted import AnyCase, Quantity, Value, Wanted
 
 IVA, EXENTO = "002", "Exento"

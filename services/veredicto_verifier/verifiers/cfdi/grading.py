@@ -19,14 +19,16 @@ from veredicto_verifier.verifiers.cfdi.catalogues import load_catalogues
 from veredicto_verifier.verifiers.cfdi.comprobante import CFD4, CFD_FAMILY, Comprobante, read_comprobante
 from veredicto_verifier.verifiers.cfdi.expected import Expected, expect
 from veredicto_verifier.verifiers.cfdi.expected_payment import expect_payments
+from veredicto_verifier.verifiers.cfdi.expected_payroll import expect_payroll
 from veredicto_verifier.verifiers.cfdi.matching import Aspect, match
 from veredicto_verifier.verifiers.cfdi.reference import write_reference
+from veredicto_verifier.verifiers.cfdi.request import Request
 from veredicto_verifier.verifiers.cfdi.rfc import suspicious_rfcs
 from veredicto_verifier.verifiers.cfdi.rule import Facts, Fault, Layer
 from veredicto_verifier.verifiers.cfdi.rules import PRECISION, RULES, run_rules
 from veredicto_verifier.verifiers.cfdi.schemas import SchemaFault, load_schema, schema_faults
 from veredicto_verifier.verifiers.cfdi.scoring import WEIGHTS, Findings, shaped_score
-from veredicto_verifier.verifiers.cfdi.spec import CfdiSpec, Request
+from veredicto_verifier.verifiers.cfdi.spec import CfdiSpec
 from veredicto_verifier.verifiers.cfdi.wanted import Wanted
 from veredicto_verifier.verifiers.xml_document import Document, DocumentRules, Refusal, parse_document
 
@@ -130,7 +132,9 @@ def _expected(request: Request, facts: Facts) -> Expected:
 
 def _complement(request: Request, facts: Facts) -> Wanted | None:
     with localcontext(Context(prec=PRECISION)):
-        return expect_payments(request.pagos, facts.catalogues.currencies) if request.tipo == "P" else None
+        if request.nomina is not None:
+            return expect_payroll(request.nomina)
+        return expect_payments(request.pagos, facts.catalogues.currencies) if request.pagos else None
 
 
 def _prove(task: CfdiTask, request: Request) -> None:

@@ -21,8 +21,8 @@ from veredicto_verifier.verifiers.cfdi.expected import (
     Sum,
     agrees,
 )
+from veredicto_verifier.verifiers.cfdi.request import Request
 from veredicto_verifier.verifiers.cfdi.rules import PRECISION
-from veredicto_verifier.verifiers.cfdi.spec import Request
 from veredicto_verifier.verifiers.cfdi.wanted import Wanted, num_elements, num_same
 
 UNASKED = ("ResidenciaFiscal", "NumRegIdTrib", "FacAtrAdquirente")

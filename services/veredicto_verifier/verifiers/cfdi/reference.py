@@ -9,7 +9,7 @@ from lxml import etree
 
 from veredicto_verifier.verifiers.cfdi.comprobante import CFD4
 from veredicto_verifier.verifiers.cfdi.expected import Expected, ExpectedLine, ExpectedTax, TaxKey
-from veredicto_verifier.verifiers.cfdi.spec import Request
+from veredicto_verifier.verifiers.cfdi.request import Request
 from veredicto_verifier.verifiers.cfdi.wanted import Wanted, write_wanted
 
 NAMESPACES = {

@@ -9,7 +9,11 @@ from veredicto_verifier.verifiers.cfdi.comprobante import Comprobante
 from veredicto_verifier.verifiers.cfdi.rule import Facts, Fault, Rule
 from veredicto_verifier.verifiers.cfdi.rules_complements import COMPLEMENTS
 from veredicto_verifier.verifiers.cfdi.rules_concepts import CONCEPTS
+from veredicto_verifier.verifiers.cfdi.rules_employee import EMPLOYEE
 from veredicto_verifier.verifiers.cfdi.rules_header import HEADER
+from veredicto_verifier.verifiers.cfdi.rules_nomina import PAYROLL
+from veredicto_verifier.verifiers.cfdi.rules_nomina_amounts import PAYROLL_AMOUNTS
+from veredicto_verifier.verifiers.cfdi.rules_nomina_extras import PAYROLL_EXTRAS
 from veredicto_verifier.verifiers.cfdi.rules_pagos import PAYMENTS
 from veredicto_verifier.verifiers.cfdi.rules_pagos_taxes import PAYMENT_TAXES
 from veredicto_verifier.verifiers.cfdi.rules_pagos_totals import PAYMENT_TOTALS
@@ -22,7 +26,8 @@ PRECISION = 120
 
 INVOICE: tuple[Rule, ...] = (*HEADER, *PARTIES, *CONCEPTS, *SUMMARY, *STRICT)
 PAYMENT: tuple[Rule, ...] = (*PAYMENTS, *PAYMENT_TAXES, *PAYMENT_TOTALS)
-RULES: Mapping[str, Rule] = {rule.code: rule for rule in (*INVOICE, *COMPLEMENTS, *PAYMENT)}
+PAYROLLS: tuple[Rule, ...] = (*PAYROLL, *EMPLOYEE, *PAYROLL_AMOUNTS, *PAYROLL_EXTRAS)
+RULES: Mapping[str, Rule] = {rule.code: rule for rule in (*INVOICE, *COMPLEMENTS, *PAYMENT, *PAYROLLS)}
 
 NOT_CHECKED: Mapping[str, str] = {
     "40102": "needs the seal",
@@ -54,13 +59,20 @@ NOT_CHECKED: Mapping[str, str] = {
     "CRP20275": "its limits are not defined for one amount alone (CRP20276 compares their sum)",
     "CRP20277": "SAT contradicts itself; 1 and 1.0000000000 are both taken for 1",
     "CRP20999": "SAT's code for faults without one",
+    "NOM9": "needs SAT's list of taxpayers",
+    "NOM41": "needs SAT's list of taxpayers",
+    "NOM45": "needs a mark in SAT's list of taxpayers",
+    "NOM46": "needs a mark in SAT's list of taxpayers",
+    "NOM67": "needs SAT's list of taxpayers",
+    "NOM109": "SAT's code for faults without one",
 }
 """Codes of SAT's matrix that this version does not decide, with the reason."""
 
 BY_SCHEMA: tuple[str, ...] = (
     "40101", "40121", "40123", "40124", "40131", "40133", "40150", "40170", "40174", "40175", "40176", "40181",
     "40182", "40183", "40207", "40217", "CRP20245", "CRP20249", "CRP20250", "CRP20251", "CRP20255", "CRP20256",
-    "CRP20257", "CRP20262", "CRP20270",
+    "CRP20257", "CRP20262", "CRP20270", "NOM10", "NOM32", "NOM47", "NOM51", "NOM52", "NOM56", "NOM59", "NOM60",
+    "NOM88", "NOM97", "NOM104",
 )  # fmt: skip
 """Codes whose condition is the schema's own, reported as `cfdi.xsd`."""
 
@@ -78,6 +90,11 @@ SAME_AS: Mapping[str, str] = {
     "CRP20233": "crp20231",
     "CRP20234": "crp20230",
     "CRP20235": "crp20231",
+    "NOM1": "currency_of_type",
+    "NOM12": "use_of_type",
+    **{f"NOM{number}": "nom13" for number in range(24, 30)},
+    "NOM89": "nom80",
+    "NOM90": "nom81",
 }
 """Codes whose condition another code already states."""
 
@@ -89,6 +106,8 @@ def rules_for(cfdi: Comprobante, facts: Facts) -> Iterator[Rule]:
         yield from COMPLEMENTS
     if cfdi.tipo == "P" or cfdi.pagos is not None:
         yield from PAYMENT
+    if cfdi.tipo == "N" or cfdi.nomina is not None:
+        yield from PAYROLLS
 
 
 def run_rules(cfdi: Comprobante, facts: Facts, rules: Iterable[Rule] = ()) -> dict[str, list[Fault]]:
