@@ -19,6 +19,7 @@ PLAIN = re.compile(r"(?:0|[1-9][0-9]{0,17})(?:\.[0-9]{1,10})?")
 """A number of a complement: rates between currencies have up to ten decimals."""
 UNCOLLAPSED = re.compile(r"[\t\r\n]|  |\A | \Z")
 CCE = "ComercioExterior"
+PART = "/Parte"
 IMPLOCAL = "{http://www.sat.gob.mx/implocal}ImpuestosLocales"
 PAGOS = "{http://www.sat.gob.mx/Pagos20}Pagos"
 NOMINA = "{http://www.sat.gob.mx/nomina12}Nomina"
@@ -128,8 +129,8 @@ class Comprobante(Node):
 
     `complementos` are the qualified names of what stands in Complemento, `line_complementos` those of every
     ComplementoConcepto; `pagos` and `nomina` are the first complement of that kind, `other_complements` the trees of
-    the others with their namespaces; `nested` says whether an element of SAT's invoice namespaces stands in a place
-    where the schema allows anything.
+    the others with their namespaces; `cadena` is the text that the seal signs (empty where none is asked for);
+    `nested` says whether an element of SAT's invoice namespaces stands in a place where the schema allows anything.
     """
 
     emisor: Node = Node("Emisor")
@@ -144,6 +145,7 @@ class Comprobante(Node):
     pagos: Tree | None = None
     nomina: Tree | None = None
     other_complements: tuple[tuple[str, Tree], ...] = ()
+    cadena: bytes = b""
     prefix: str | None = "cfdi"
     addenda: bool = False
     nested: bool = False
@@ -251,11 +253,16 @@ def _concepto(element: etree._Element, number: int) -> Concepto:
         terceros=None if terceros is None else Node(f"{path}/ACuentaTerceros", _attributes(terceros)),
         partes=tuple(Node(f"{path}/Parte[{at}]", _attributes(one)) for at, one in enumerate(partes, 1)),
         pedimentos=tuple(
-            Node(f"{path}/InformacionAduanera", _attributes(one))
+            Node(f"{path}{PART if _stands_in_part(one) else ''}/InformacionAduanera", _attributes(one))
             for one in element.iter(f"{{{CFD4}}}InformacionAduanera")
         ),
         extras=tuple(sorted(names)),
     )
+
+
+def _stands_in_part(element: etree._Element) -> bool:
+    parent = element.getparent()
+    return parent is not None and parent.tag == f"{{{CFD4}}}Parte"
 
 
 def _impuestos(element: etree._Element, path: str) -> Impuestos:

@@ -17,6 +17,7 @@ from veredicto_verifier.verifier import Answer, Check, Flag, Grade
 from veredicto_verifier.verifier import Context as TaskContext
 from veredicto_verifier.verifiers.cfdi.catalogues import load_catalogues
 from veredicto_verifier.verifiers.cfdi.comprobante import CFD4, CFD_FAMILY, Comprobante, read_comprobante
+from veredicto_verifier.verifiers.cfdi.copying import Mark, copied_fields, traps_of
 from veredicto_verifier.verifiers.cfdi.expected import Expected, expect
 from veredicto_verifier.verifiers.cfdi.expected_payment import expect_payments
 from veredicto_verifier.verifiers.cfdi.expected_payroll import expect_payroll
@@ -26,11 +27,13 @@ from veredicto_verifier.verifiers.cfdi.request import Request
 from veredicto_verifier.verifiers.cfdi.rfc import suspicious_rfcs
 from veredicto_verifier.verifiers.cfdi.rule import Facts, Fault, Layer
 from veredicto_verifier.verifiers.cfdi.rules import PRECISION, RULES, run_rules
+from veredicto_verifier.verifiers.cfdi.schema_location import names_another_place
 from veredicto_verifier.verifiers.cfdi.schemas import SchemaFault, load_schema, schema_faults
 from veredicto_verifier.verifiers.cfdi.scoring import WEIGHTS, Findings, shaped_score
+from veredicto_verifier.verifiers.cfdi.seal import cadena_original
 from veredicto_verifier.verifiers.cfdi.spec import CfdiSpec
 from veredicto_verifier.verifiers.cfdi.wanted import Wanted
-from veredicto_verifier.verifiers.xml_document import Document, DocumentRules, Refusal, parse_document
+from veredicto_verifier.verifiers.xml_document import CAUSES, Document, DocumentRules, Refusal, parse_document
 
 MAX_CHECKS = 20
 MAX_REASON = 300
@@ -54,6 +57,8 @@ class CfdiTask:
     facts: Facts
     expected: Expected | None
     complement: Wanted | None = None
+    traps: Mapping[str, Mark] = field(default_factory=dict)
+    """Values of the prompt's example that the request does not share."""
 
     @property
     def max_conceptos(self) -> int | None:
@@ -87,12 +92,22 @@ def prepare(spec: CfdiSpec, context: TaskContext) -> CfdiTask:
     declared = request is not None and any(
         tax.base is not None for line in request.conceptos for tax in (*line.traslados, *line.retenciones)
     )
-    facts = Facts(load_catalogues(), spec.now, strict_base=not declared, required=spec.required, allowed=spec.allowed)
+    facts = Facts(
+        load_catalogues(),
+        spec.now,
+        strict_base=not declared,
+        sealed=spec.profile == "sealed",
+        authorities=spec.authorities,
+        required=spec.required,
+        allowed=spec.allowed,
+    )
     if request is None:
         return CfdiTask(spec, facts, None)
     task = CfdiTask(spec, facts, _expected(request, facts), _complement(request, facts))
-    _prove(task, request)
-    return task
+    wanted = _prove(task, request)
+    if spec.example is None:
+        return task
+    return replace(task, traps=traps_of(_example(spec.example, task), wanted))
 
 
 def grade(task: CfdiTask, answer: Answer) -> Grade:
@@ -114,11 +129,17 @@ def grade(task: CfdiTask, answer: Answer) -> Grade:
 def examine(task: CfdiTask, root: etree._Element) -> Examination:
     """Run schema, rules and match over a parsed invoice."""
     cfdi = read_comprobante(root)
+    if task.facts.sealed:
+        cfdi = replace(cfdi, cadena=cadena_original(root))
     schema = schema_faults(root)
     faults = run_rules(cfdi, task.facts)
     aspects = []
     if task.expected is not None and task.spec.request is not None:
         aspects = match(cfdi, task.spec.request, task.expected, task.complement, task.facts.allowed)
+        copied = copied_fields(cfdi, task.traps)
+        if copied:
+            reason = f"copia del ejemplo: {', '.join(copied[:6])}"
+            aspects = [Aspect("cfdi.copied_example", WEIGHTS["match"], 0.0, reason)]
     return Examination(cfdi, schema, faults, aspects)
 
 
@@ -137,15 +158,23 @@ def _complement(request: Request, facts: Facts) -> Wanted | None:
         return expect_payments(request.pagos, facts.catalogues.currencies) if request.pagos else None
 
 
-def _prove(task: CfdiTask, request: Request) -> None:
+def _example(text: str, task: CfdiTask) -> Comprobante:
+    document = parse_document(text, DocumentRules(task.spec.max_bytes, task.spec.max_elements))
+    if isinstance(document, Refusal):
+        raise TaskFault("task.spec_invalid", f"$.example: {CAUSES[document.cause]}; give the invoice that is shown")
+    return read_comprobante(document.root)
+
+
+def _prove(task: CfdiTask, request: Request) -> Comprobante:
+    """The invoice that the request describes, judged as an answer would be."""
     assert task.expected is not None
     with localcontext(Context(prec=PRECISION)):
         root = write_reference(request, task.expected, task.complement)
-    # What a request cannot describe (a Carta Porte) cannot be written either, so it is not proven.
-    described = replace(task.facts, required=request.described)
+    # What a request cannot describe (a Carta Porte) cannot be written either, nor a seal; they are not proven.
+    described = replace(task.facts, required=request.described, sealed=False)
     found = examine(replace(task, facts=described), root)
     if found.passed:
-        return
+        return found.cfdi
     wrong = [f"cfdi.xsd at {fault.path[:60]} {fault.attribute}" for fault in found.schema[:2]]
     wrong += [f"{code} at {faults[0].path}" for code, faults in found.faults.items()]
     wrong += [aspect.code for aspect in found.aspects if aspect.fraction != 1]
@@ -254,6 +283,8 @@ def _flags(document: Document, cfdi: Comprobante, task: CfdiTask) -> tuple[Flag,
     if document.comment_bytes > COMMENT_SHARE * document.num_bytes:
         share = document.comment_bytes / document.num_bytes
         flags.append(Flag("comment_padding", f"{share:.0%} of the document is comments"))
+    if names_another_place(document.root):
+        flags.append(Flag("schema_location", "xsi:schemaLocation does not name SAT's schema for its namespace"))
     request = task.spec.request
     known = (request.emisor.rfc, request.receptor.rfc) if request else ()
     for path in suspicious_rfcs(cfdi, known):

@@ -35,6 +35,8 @@ class Facts:
     """False when the request itself states bases (fuel, margin schemes), which the match then compares."""
     sealed: bool = False
     """Whether the invoice must be sealed; otherwise it must not be."""
+    authorities: tuple[str, ...] = ()
+    """Certificates (base64 DER) of those who may issue a sealed invoice's certificate."""
     required: frozenset[str] = frozenset()
     """Complements that must be there, by name (`Pagos20`)."""
     allowed: frozenset[str] | None = None

@@ -9,6 +9,7 @@ from veredicto_verifier.verifiers.cfdi.comprobante import Comprobante
 from veredicto_verifier.verifiers.cfdi.rule import Facts, Fault, Rule
 from veredicto_verifier.verifiers.cfdi.rules_complements import COMPLEMENTS
 from veredicto_verifier.verifiers.cfdi.rules_concepts import CONCEPTS
+from veredicto_verifier.verifiers.cfdi.rules_customs import CUSTOMS
 from veredicto_verifier.verifiers.cfdi.rules_employee import EMPLOYEE
 from veredicto_verifier.verifiers.cfdi.rules_header import HEADER
 from veredicto_verifier.verifiers.cfdi.rules_nomina import PAYROLL
@@ -18,20 +19,19 @@ from veredicto_verifier.verifiers.cfdi.rules_pagos import PAYMENTS
 from veredicto_verifier.verifiers.cfdi.rules_pagos_taxes import PAYMENT_TAXES
 from veredicto_verifier.verifiers.cfdi.rules_pagos_totals import PAYMENT_TOTALS
 from veredicto_verifier.verifiers.cfdi.rules_parties import PARTIES
+from veredicto_verifier.verifiers.cfdi.rules_seal import SEALED
 from veredicto_verifier.verifiers.cfdi.rules_strict import STRICT
 from veredicto_verifier.verifiers.cfdi.rules_summary import SUMMARY
 
 PRECISION = 120
 """Digits of every computation: products of two 24-digit numbers and their sums are exact."""
 
-INVOICE: tuple[Rule, ...] = (*HEADER, *PARTIES, *CONCEPTS, *SUMMARY, *STRICT)
+INVOICE: tuple[Rule, ...] = (*HEADER, *PARTIES, *CONCEPTS, *CUSTOMS, *SUMMARY, *STRICT)
 PAYMENT: tuple[Rule, ...] = (*PAYMENTS, *PAYMENT_TAXES, *PAYMENT_TOTALS)
 PAYROLLS: tuple[Rule, ...] = (*PAYROLL, *EMPLOYEE, *PAYROLL_AMOUNTS, *PAYROLL_EXTRAS)
-RULES: Mapping[str, Rule] = {rule.code: rule for rule in (*INVOICE, *COMPLEMENTS, *PAYMENT, *PAYROLLS)}
+RULES: Mapping[str, Rule] = {rule.code: rule for rule in (*INVOICE, *SEALED, *COMPLEMENTS, *PAYMENT, *PAYROLLS)}
 
 NOT_CHECKED: Mapping[str, str] = {
-    "40102": "needs the seal",
-    "40106": "needs the certificate",
     "40118": "needs the day's exchange rate",
     "40120": "needs the year's limit",
     "40128": "needs the PAC's list of confirmations",
@@ -49,8 +49,6 @@ NOT_CHECKED: Mapping[str, str] = {
     "40187": "needs SAT's list of obligations",
     "40190": "needs SAT's list of taxpayers",
     "40192": "needs SAT's list of taxpayers",
-    "40194": "needs the customs catalogues",
-    "40199": "needs the customs catalogues",
     "40224": "needs a mark in SAT's list of taxpayers",
     "40225": "needs a mark in SAT's list of taxpayers",
     "CRP20216": "needs the day's exchange rate",
@@ -102,6 +100,8 @@ SAME_AS: Mapping[str, str] = {
 def rules_for(cfdi: Comprobante, facts: Facts) -> Iterator[Rule]:
     """The rules that apply to an invoice of this type with these complements; the others give no credit either."""
     yield from INVOICE
+    if facts.sealed:
+        yield from SEALED
     if cfdi.complementos or cfdi.line_complementos or facts.required:
         yield from COMPLEMENTS
     if cfdi.tipo == "P" or cfdi.pagos is not None:

@@ -78,6 +78,8 @@ def _tax(cfdi: Comprobante, facts: Facts) -> Iterator[Fault]:
 
 
 def _seal(cfdi: Comprobante, facts: Facts) -> Iterator[Fault]:
+    if facts.sealed:
+        return
     for name in SEALS:
         if cfdi.get(name):
             yield fault(cfdi, f"{name} debe quedar vacío: un comprobante sin sellar no lo tiene")
@@ -119,7 +121,7 @@ STRICT: tuple[Rule, ...] = (
     Rule("cfdi.strict_importe", "arithmetic", "strict", _product, "Importe = Cantidad × ValorUnitario", "conceptos"),
     Rule("cfdi.strict_base", "arithmetic", "strict", _basis, "Base is what the line's amounts say", "conceptos"),
     Rule("cfdi.strict_tax", "arithmetic", "strict", _tax, "tax Importe = Base × TasaOCuota, to a cent", "conceptos"),
-    Rule("cfdi.invented_seal", "business", "strict", _seal, "no seal, certificate or PAC stamp"),
+    Rule("cfdi.invented_seal", "business", "strict", _seal, "no seal, certificate or PAC stamp, unless sealed"),
     Rule("cfdi.prefix", "business", "strict", _prefix, "the namespace prefix is `cfdi`"),
     Rule("cfdi.nested", "business", "strict", _nested, "no invoice inside Complemento or Addenda"),
     Rule("cfdi.addenda", "business", "strict", _addenda, "no Addenda"),

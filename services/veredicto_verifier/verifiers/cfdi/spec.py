@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import Field, NaiveDatetime, StringConstraints, field_validator
+from pydantic import Field, NaiveDatetime, StringConstraints, field_validator, model_validator
 
 from veredicto_verifier.verifier import Spec
 from veredicto_verifier.verifiers.cfdi.complements import NAMES
 from veredicto_verifier.verifiers.cfdi.request import Request
+from veredicto_verifier.verifiers.cfdi.seal import read_certificate
 
 
 class CfdiSpec(Spec):
@@ -16,8 +17,10 @@ class CfdiSpec(Spec):
 
     request: Request | None = None
     """What the invoice must say; null judges the invoice alone, and the match is `not_checked`."""
-    profile: Literal["unsealed"] = "unsealed"
-    """`unsealed`: Sello, NoCertificado and Certificado are absent or empty."""
+    profile: Literal["unsealed", "sealed"] = "unsealed"
+    """`unsealed`: Sello, NoCertificado and Certificado are absent or empty. `sealed`: they are there and right."""
+    authorities: Annotated[tuple[str, ...], Field(max_length=20)] = ()
+    """For `sealed`: certificates (base64 of DER) of the authorities that may have issued the invoice's certificate."""
     complements: dict[str, Literal["required", "allowed"]] | None = None
     """Complements by name (`CartaPorte31`) that must or may be there beside what the request describes; null: none
     beside it, or any where there is no request."""
@@ -37,6 +40,23 @@ class CfdiSpec(Spec):
         if unknown:
             raise ValueError(f"no complement is named {unknown[0][:40]!r}; known: {', '.join(sorted(NAMES))}")
         return value
+
+    @field_validator("authorities")
+    @classmethod
+    def _readable(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        for text in value:
+            if read_certificate(text) is None:
+                raise ValueError("not the base64 of a DER certificate with an RSA key of 2048 to 4096 bits")
+        return value
+
+    @model_validator(mode="after")
+    def _clock_and_authorities(self) -> CfdiSpec:
+        # Without an authority a certificate that the answer itself made would do, without a clock an expired one.
+        if self.profile == "sealed" and (self.now is None or not self.authorities):
+            raise ValueError("profile sealed needs `now` and `authorities`")
+        if self.profile == "unsealed" and self.authorities:
+            raise ValueError("`authorities` goes with profile sealed")
+        return self
 
     @property
     def required(self) -> frozenset[str]:
