@@ -15,6 +15,7 @@ from veredicto_verifier.verifiers import (
     sql,
     static_code,
     tool_calls,
+    xml_schema,
 )
 
 VERIFIERS: dict[str, Verifier[Any, Any]] = {
@@ -27,4 +28,5 @@ VERIFIERS: dict[str, Verifier[Any, Any]] = {
     "sql": sql.VERIFIER,
     "static": static_code.VERIFIER,
     "tools": tool_calls.VERIFIER,
+    "xml": xml_schema.VERIFIER,
 }

@@ -30,6 +30,8 @@ CODES: Mapping[str, str] = {
     "cfdi.match_totals": "the totals are not the ones computed from the request",
     "cfdi.match_taxes": "the tax summary is not the one computed from the request",
     "cfdi.match_extra": "the document holds nodes or attributes that nobody asked for",
+    "cfdi.match_complement": "the payment or payroll is not the one of the request",
+    "cfdi.copied_example": "the document repeats the values of the prompt's example",
     "cfdi.timeout": "judging the document used up its time, twice",
     "cfdi.memory": "judging the document used up its memory, twice",
     "cfdi.crash": "judging the document ended the worker, twice",
@@ -52,12 +54,17 @@ VERIFIER: Verifier[CfdiSpec, CfdiTask] = Verifier(
     flags={
         "comment_padding": "more than 5 % of the document is comments",
         "fenced": "the document came in a Markdown fence",
+        "schema_location": "`xsi:schemaLocation` is written and names another place than SAT's schema",
         "rfc_digit": "an RFC's check digit does not fit (about one real RFC in a hundred has that)",
     },
     example=EXAMPLE,
     good=GOOD,
     bad=BAD,
-    sources=("veredicto_verifier.verifiers.xml_document",),
-    distributions=("lxml",),
+    sources=(
+        "veredicto_verifier.verifiers.json_models",
+        "veredicto_verifier.verifiers.schema_faults",
+        "veredicto_verifier.verifiers.xml_document",
+    ),
+    distributions=("cryptography", "lxml"),
     data=_data,
 )

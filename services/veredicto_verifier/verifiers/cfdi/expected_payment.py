@@ -173,9 +173,8 @@ def _summary(sums: Sums) -> Wanted:
         if key in sums.amounts:
             values["ImporteP"] = sums.amounts[key]
         charged.append(Wanted("TrasladoP", values))
-    holders = (Wanted("RetencionesP", {}, held),) if held else ()
-    holders += (Wanted("TrasladosP", {}, tuple(charged)),) if charged else ()
-    return Wanted("ImpuestosP", {}, holders)
+    holders = (Wanted("RetencionesP", {}, held), Wanted("TrasladosP", {}, tuple(charged)))
+    return Wanted("ImpuestosP", {}, tuple(one for one in holders if one.children))
 
 
 def _totals(made: list[tuple[Wanted, Sums, Decimal]]) -> Wanted:

@@ -28,11 +28,12 @@ from veredicto_verifier.verifiers.cfdi.rfc import suspicious_rfcs
 from veredicto_verifier.verifiers.cfdi.rule import Facts, Fault, Layer
 from veredicto_verifier.verifiers.cfdi.rules import PRECISION, RULES, run_rules
 from veredicto_verifier.verifiers.cfdi.schema_location import names_another_place
-from veredicto_verifier.verifiers.cfdi.schemas import SchemaFault, load_schema, schema_faults
+from veredicto_verifier.verifiers.cfdi.schemas import load_schema, schema_faults
 from veredicto_verifier.verifiers.cfdi.scoring import WEIGHTS, Findings, shaped_score
 from veredicto_verifier.verifiers.cfdi.seal import cadena_original
 from veredicto_verifier.verifiers.cfdi.spec import CfdiSpec
 from veredicto_verifier.verifiers.cfdi.wanted import Wanted
+from veredicto_verifier.verifiers.schema_faults import SchemaFault
 from veredicto_verifier.verifiers.xml_document import CAUSES, Document, DocumentRules, Refusal, parse_document
 
 MAX_CHECKS = 20
@@ -253,10 +254,8 @@ def _schema_check(faults: list[SchemaFault]) -> Check:
     if not faults:
         return _passed("xsd")
     first = faults[0]
-    at = f"@{first.attribute[:30]}" if first.attribute else ""
     more = f" (y {len(faults) - 1} más)" if len(faults) > 1 else ""
-    path = first.path if len(first.path) <= 60 else "…" + first.path[-59:]
-    return _failed("xsd", "cfdi.xsd", f"XSD {first.kind} en la línea {first.line}: {path}{at}{more}")
+    return _failed("xsd", "cfdi.xsd", f"XSD {first.kind} en la línea {first.line}: {first.place}{more}")
 
 
 def _reason(faults: list[Fault]) -> str:

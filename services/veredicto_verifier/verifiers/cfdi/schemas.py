@@ -10,14 +10,15 @@ import functools
 import hashlib
 import json
 import os
-import re
 import shutil
 import stat
 import tempfile
 from pathlib import Path
-from typing import Any, NamedTuple, cast
+from typing import Any, cast
 
 from lxml import etree
+
+from veredicto_verifier.verifiers.schema_faults import SchemaFault, read_fault
 
 PREBUILT = Path(__file__).parent / "data"
 MANIFEST = "manifest.json"
@@ -25,17 +26,6 @@ WRAPPER = "xsd/all.xsd"
 SEAL = {"Sello": "", "Certificado": "", "NoCertificado": "0" * 20}
 """What the schema demands and an unsealed invoice cannot have."""
 ADDENDA = "{http://www.sat.gob.mx/cfd/4}Addenda"
-ATTRIBUTE = re.compile(r"attribute '([^']{1,60})'")
-NAMESPACE = re.compile(r"\{[^}]*\}")
-
-
-class SchemaFault(NamedTuple):
-    """One error of the schema: its type in libxml2's words, line, path of the element, attribute (or empty)."""
-
-    kind: str
-    line: int
-    path: str
-    attribute: str
 
 
 @functools.cache
@@ -96,7 +86,7 @@ def schema_faults(root: etree._Element) -> list[SchemaFault]:
     for addenda in addendas:
         root.remove(addenda)
     schema = load_schema()
-    faults = [] if schema.validate(root) else [_fault(error) for error in cast(Any, schema.error_log)]
+    faults = [] if schema.validate(root) else [read_fault(error) for error in cast(Any, schema.error_log)]
     for name, before in filled.items():
         if before is None:
             del root.attrib[name]
@@ -104,12 +94,6 @@ def schema_faults(root: etree._Element) -> list[SchemaFault]:
             root.set(name, before)
     root.extend(addendas)
     return faults
-
-
-def _fault(error: etree._LogEntry) -> SchemaFault:
-    found = ATTRIBUTE.search(error.message)
-    path = NAMESPACE.sub("", error.path or "")
-    return SchemaFault(error.type_name.removeprefix("SCHEMAV_"), error.line, path, found.group(1) if found else "")
 
 
 def _build_into(folder: Path) -> None:
