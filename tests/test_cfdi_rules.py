@@ -12,8 +12,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.cfdi_builder import build_invoice
+from tests.cfdi_complements import MUTANTS as COMPLEMENT_MUTANTS
 from tests.cfdi_mutants import MUTANTS, Mutant, base_spec, base_text, mutant_text
 from tests.cfdi_requests import EXENTO, IEPS_8, ISR_10, IVA_16, IVA_HELD, REQUESTS, line, request
+from tests.cfdi_seals import SEAL_CODES
 from veredicto_verifier.verifier import Answer, Completion, Context, Grade
 from veredicto_verifier.verifiers.cfdi import VERIFIER as CFDI
 from veredicto_verifier.verifiers.cfdi.grading import CfdiTask
@@ -50,13 +52,17 @@ def test_a_fault_is_named_by_its_code(one: Mutant) -> None:
 
 
 def test_every_rule_has_a_mutant_that_breaks_it() -> None:
-    assert set(RULES) - {one.code for one in MUTANTS} == set()
+    broken = {one.code for one in (*MUTANTS, *COMPLEMENT_MUTANTS)} | SEAL_CODES | {"cfdi.complement_missing"}
+    assert set(RULES) - broken == set()
 
 
 def test_every_code_of_the_matrix_is_a_rule_or_says_why_not() -> None:
     decided = {code.removeprefix("cfdi.") for code in RULES}
     known = decided | set(NOT_CHECKED) | set(BY_SCHEMA) | set(SAME_AS)
-    assert {str(code) for code in range(40101, 40228)} - known == set()
+    matrix = [str(code) for code in range(40101, 40228)]
+    matrix += [f"CRP{code}" for code in (*range(20101, 20124), *range(20201, 20280), 20999)]
+    matrix += [f"NOM{number}" for number in range(1, 110)]
+    assert {code for code in matrix if not {code, code.lower()} & known} == set()
 
 
 @pytest.mark.parametrize("places", [2, 3, 4, 6])

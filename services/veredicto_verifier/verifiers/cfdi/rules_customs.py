@@ -8,7 +8,8 @@ from collections.abc import Iterator
 from veredicto_verifier.verifiers.cfdi.comprobante import PART, Comprobante
 from veredicto_verifier.verifiers.cfdi.rule import Facts, Fault, Rule, fault
 
-NUMBER = re.compile("([0-9]{2})  ([0-9]{2})  ([0-9]{4})  [0-9]([0-9]{6})")
+NUMBER = re.compile("([0-9]{2}) ([0-9]{2}) ([0-9]{4}) [0-9]([0-9]{6})")
+"""With the two blanks between its parts collapsed to one; that they are two is the schema's to say."""
 YEARS_BACK = 10
 
 
