@@ -29,7 +29,8 @@ class OnlyTheTask(etree.Resolver):
 
     def resolve(self, system_url: str | None, public_id: str | None, context: Any) -> Any:  # type: ignore[override]
         """The part of that address."""
-        return self.resolve_string(self._parts.get(system_url or "", b"<refused/>"), context)
+        content = self._parts.get(system_url or "", b"<refused/>")
+        return self.resolve_string(content, context, base_url=system_url)
 
 
 def load_schema(source: SchemaSource, context: Context) -> tuple[etree.XMLSchema, list[str]]:
