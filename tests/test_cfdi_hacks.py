@@ -153,7 +153,6 @@ def test_a_hack_is_named_and_pays_little(name: str, base: str, text: str, code: 
     earned, codes = paid(base, text)
     assert code in codes, (name, codes)
     assert earned <= most, (name, earned)
-    assert earned < 0.497
 
 
 # 5. one valid invoice for every task
