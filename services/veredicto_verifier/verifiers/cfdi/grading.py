@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from decimal import Context, localcontext
+from decimal import localcontext
 
 from lxml import etree
 
@@ -22,7 +22,7 @@ from veredicto_verifier.verifiers.cfdi.matching import Aspect, match
 from veredicto_verifier.verifiers.cfdi.reference import write_reference
 from veredicto_verifier.verifiers.cfdi.rfc import suspicious_rfcs
 from veredicto_verifier.verifiers.cfdi.rule import Facts, Fault, Layer
-from veredicto_verifier.verifiers.cfdi.rules import PRECISION, RULES, run_rules
+from veredicto_verifier.verifiers.cfdi.rules import EXACT, RULES, run_rules
 from veredicto_verifier.verifiers.cfdi.schemas import SchemaFault, load_schema, schema_faults
 from veredicto_verifier.verifiers.cfdi.scoring import WEIGHTS, Findings, shaped_score
 from veredicto_verifier.verifiers.cfdi.spec import CfdiSpec, Request
@@ -121,13 +121,13 @@ def _expected(request: Request, facts: Facts) -> Expected:
     decimals = facts.catalogues.currencies.get(request.moneda)
     if decimals is None:
         raise TaskFault("task.gold_failed", "$.request.moneda: not a currency of c_Moneda; correct the request")
-    with localcontext(Context(prec=PRECISION)):
+    with localcontext(EXACT):
         return expect(request, decimals)
 
 
 def _prove(task: CfdiTask, request: Request) -> None:
     assert task.expected is not None
-    with localcontext(Context(prec=PRECISION)):
+    with localcontext(EXACT):
         root = write_reference(request, task.expected)
     found = examine(task, root)
     if found.passed:

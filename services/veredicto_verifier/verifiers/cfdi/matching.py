@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator
-from decimal import Context, Decimal, localcontext
+from decimal import Decimal, localcontext
 from typing import NamedTuple
 
 from veredicto_verifier.verifiers.cfdi.comprobante import Comprobante, Concepto, Node
@@ -20,7 +20,7 @@ from veredicto_verifier.verifiers.cfdi.expected import (
     Sum,
     agrees,
 )
-from veredicto_verifier.verifiers.cfdi.rules import PRECISION
+from veredicto_verifier.verifiers.cfdi.rules import EXACT
 from veredicto_verifier.verifiers.cfdi.spec import Request
 
 UNASKED = ("ResidenciaFiscal", "NumRegIdTrib", "FacAtrAdquirente")
@@ -42,7 +42,7 @@ Field = tuple[str, bool]
 
 def match(cfdi: Comprobante, request: Request, expected: Expected) -> list[Aspect]:
     """Every aspect in a fixed order; the document matches when every fraction is 1."""
-    with localcontext(Context(prec=PRECISION)):
+    with localcontext(EXACT):
         same, alike, count = _lines(cfdi, expected)
         lines = f"coinciden {same} de los conceptos pedidos; el documento tiene {count}"
         return [
@@ -227,7 +227,7 @@ def _sum_agrees(found: Decimal | None, asked: Sum | None, *, absent: bool) -> bo
 
 
 def _totals(cfdi: Comprobante, expected: Expected) -> Iterator[Field]:
-    summary = cfdi.impuestos or Node()
+    summary = cfdi.impuestos or Node("Impuestos", {})
     asked: tuple[tuple[Node, str, Sum | None], ...] = (
         (cfdi, "SubTotal", expected.subtotal),
         (cfdi, "Descuento", expected.discount),

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import functools
+from collections.abc import Mapping
 from decimal import Context, localcontext
 
-from veredicto_verifier.verifiers.cfdi.comprobante import Comprobante
-from veredicto_verifier.verifiers.cfdi.rule import Facts, Fault, Rule
+from veredicto_verifier.verifiers.cfdi.comprobante import Comprobante, Feature
+from veredicto_verifier.verifiers.cfdi.rule import Check, Facts, Fault, Rule
 from veredicto_verifier.verifiers.cfdi.rules_concepts import CONCEPTS
 from veredicto_verifier.verifiers.cfdi.rules_header import HEADER
 from veredicto_verifier.verifiers.cfdi.rules_parties import PARTIES
 from veredicto_verifier.verifiers.cfdi.rules_strict import STRICT
 from veredicto_verifier.verifiers.cfdi.rules_summary import SUMMARY
 
-PRECISION = 120
-"""Digits of every computation: products of two 24-digit numbers and their sums are exact."""
+EXACT = Context(prec=120)
+"""For every computation: products of two 24-digit numbers and their sums are exact."""
+ALL_TYPES = "IETNP"
+TYPES = tuple(ALL_TYPES)
 
 RULES: Mapping[str, Rule] = {rule.code: rule for rule in (*HEADER, *PARTIES, *CONCEPTS, *SUMMARY, *STRICT)}
 
@@ -55,15 +58,22 @@ SAME_AS: Mapping[str, str] = {"40200": "40195", "40209": "40206"}
 """Codes whose condition another code already states."""
 
 
-def run_rules(cfdi: Comprobante, facts: Facts, rules: Iterable[Rule] = ()) -> dict[str, list[Fault]]:
-    """The faults of every rule that found any, by code, in the order of the table (`rules` empty: all of it).
+def run_rules(cfdi: Comprobante, facts: Facts) -> dict[str, list[Fault]]:
+    """The faults of every rule that found any, by code, in the order of the table.
 
     An exception that escapes here is a bug of ours, and is left to escape.
     """
     found: dict[str, list[Fault]] = {}
-    with localcontext(Context(prec=PRECISION)):
-        for rule in rules or RULES.values():
-            faults = list(rule.check(cfdi, facts))
+    with localcontext(EXACT):
+        for code, check in _plan(cfdi.tipo if cfdi.tipo in TYPES else None, cfdi.features):
+            faults = list(check(cfdi, facts))
             if faults:
-                found[rule.code] = faults
+                found[code] = faults
     return found
+
+
+@functools.cache
+def _plan(tipo: str | None, features: frozenset[Feature]) -> tuple[tuple[str, Check], ...]:
+    """The rules that can find something in an invoice of that type (None: of no known one) with those features."""
+    rules = (rule for rule in RULES.values() if rule.when is None or rule.when in features)
+    return tuple((rule.code, rule.check) for rule in rules if rule.types == ALL_TYPES or (tipo and tipo in rule.types))

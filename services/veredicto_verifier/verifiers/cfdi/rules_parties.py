@@ -171,11 +171,11 @@ def _use_of_type(cfdi: Comprobante, facts: Facts) -> Iterator[Fault]:
 
 
 PARTIES: tuple[Rule, ...] = (
-    Rule("cfdi.40130", "business", "O", _global_node, "an invoice to the public has InformacionGlobal"),
-    Rule("cfdi.40132", "business", "O", _global_bimester_regime, "Periodicidad 05 needs regime 621"),
-    Rule("cfdi.40134", "business", "O", _global_months, "Meses is 01 to 12 unless Periodicidad is 05"),
-    Rule("cfdi.40135", "business", "O", _global_bimesters, "Meses is 13 to 18 when Periodicidad is 05"),
-    Rule("cfdi.40136", "business", "K", _global_year, "Año is the year of Fecha or up to five before"),
+    Rule("cfdi.40130", "business", "O", _global_node, "an invoice to the public has InformacionGlobal", types="I"),
+    Rule("cfdi.40132", "business", "O", _global_bimester_regime, "Periodicidad 05 needs regime 621", when="global"),
+    Rule("cfdi.40134", "business", "O", _global_months, "Meses is 01 to 12 unless Periodicidad is 05", when="global"),
+    Rule("cfdi.40135", "business", "O", _global_bimesters, "Meses is 13 to 18 when Periodicidad is 05", when="global"),
+    Rule("cfdi.40136", "business", "K", _global_year, "Año is the year of Fecha or up to five before", when="global"),
     Rule("cfdi.40140", "catalogues", "C", _issuer_regime_known, "RegimenFiscal is in the catalogue"),
     Rule("cfdi.40141", "business", "C", _issuer_regime_of_person, "RegimenFiscal fits the issuer's kind of person"),
     Rule("cfdi.40146", "business", "O", _public_rfc, "PUBLICO EN GENERAL goes with XAXX010101000"),
@@ -192,7 +192,7 @@ PARTIES: tuple[Rule, ...] = (
     Rule("cfdi.40160", "catalogues", "C", _use_known, "UsoCFDI is in the catalogue"),
     Rule("cfdi.40161", "business", "C", _use_of_receiver, "UsoCFDI fits the receiver's person and regime"),
     Rule("cfdi.receiver_place", "catalogues", "strict", _receiver_place_known, "DomicilioFiscalReceptor exists"),
-    Rule("cfdi.global_only_public", "business", "strict", _global_only_public, "InformacionGlobal only to the public"),
+    Rule("cfdi.global_only_public", "business", "strict", _global_only_public, "InformacionGlobal only to the public", when="global"),
     Rule("cfdi.public_name", "business", "strict", _public_name, "no near-variant of PUBLICO EN GENERAL"),
     Rule("cfdi.use_of_type", "business", "strict", _use_of_type, "P has CP01, N has CN01, a foreigner S01"),
 )

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
-from collections.abc import Iterator
-from decimal import Decimal
+from collections import Counter
+from collections.abc import Iterator, Sequence
 
-from veredicto_verifier.verifiers.cfdi.comprobante import Comprobante, Node
+from veredicto_verifier.verifiers.cfdi.comprobante import Comprobante, Node, tax_key
 from veredicto_verifier.verifiers.cfdi.rule import (
     Facts,
     Fault,
@@ -18,32 +17,6 @@ from veredicto_verifier.verifiers.cfdi.rule import (
     total,
 )
 
-Key = tuple[str | None, str | None, Decimal | None]
-"""Impuesto, TipoFactor and TasaOCuota as a number (`0.16` and `0.160000` are one rate)."""
-
-
-def tax_key(tax: Node) -> Key:
-    """What groups a traslado."""
-    known = tax.attributes
-    return known.get("Impuesto"), known.get("TipoFactor"), tax.numbers.get("TasaOCuota")
-
-
-def _groups(cfdi: Comprobante) -> dict[Key, tuple[Node, ...]]:
-    groups: dict[Key, list[Node]] = defaultdict(list)
-    for concepto in cfdi.conceptos:
-        for tax in concepto.traslados:
-            groups[tax_key(tax)].append(tax)
-    return {key: tuple(taxes) for key, taxes in groups.items()}
-
-
-def _withheld(cfdi: Comprobante) -> dict[str | None, tuple[Node, ...]]:
-    groups: dict[str | None, list[Node]] = defaultdict(list)
-    for concepto in cfdi.conceptos:
-        for tax in concepto.retenciones:
-            groups[tax.get("Impuesto")].append(tax)
-    return {impuesto: tuple(taxes) for impuesto, taxes in groups.items()}
-
-
 def _traslados(cfdi: Comprobante) -> tuple[Node, ...]:
     return cfdi.impuestos.traslados if cfdi.impuestos else ()
 
@@ -53,8 +26,7 @@ def _retenciones(cfdi: Comprobante) -> tuple[Node, ...]:
 
 
 def _only_exempt(cfdi: Comprobante) -> bool:
-    factors = {tax.get("TipoFactor") for concepto in cfdi.conceptos for tax in concepto.traslados}
-    return factors == {"Exento"}
+    return {key[1] for key in cfdi.tax_groups} == {"Exento"}
 
 
 def _summary_absent(cfdi: Comprobante, facts: Facts) -> Iterator[Fault]:
@@ -110,7 +82,7 @@ def _withheld_total_there(cfdi: Comprobante, facts: Facts) -> Iterator[Fault]:
 
 
 def _transfer_total_there(cfdi: Comprobante, facts: Facts) -> Iterator[Fault]:
-    rated = any(key[1] != "Exento" for key in _groups(cfdi))
+    rated = any(key[1] != "Exento" for key in cfdi.tax_groups)
     if cfdi.impuestos and rated and cfdi.impuestos.get("TotalImpuestosTrasladados") is None:
         yield fault(cfdi.impuestos, "falta TotalImpuestosTrasladados")
 
@@ -129,7 +101,7 @@ def _transfer_once(cfdi: Comprobante, facts: Facts) -> Iterator[Fault]:
             yield fault(tax, "hay más de un traslado con el mismo impuesto, factor y tasa")
 
 
-def _sum_of(cfdi: Comprobante, facts: Facts, tax: Node, lines: tuple[Node, ...], name: str) -> Iterator[Fault]:
+def _sum_of(cfdi: Comprobante, facts: Facts, tax: Node, lines: Sequence[Node], name: str) -> Iterator[Fault]:
     found, added, decimals = tax.amount(name), total(lines, name), currency_decimals(cfdi, facts)
     if not lines or found is None or added is None or decimals is None:
         return
@@ -138,7 +110,7 @@ def _sum_of(cfdi: Comprobante, facts: Facts, tax: Node, lines: tuple[Node, ...],
 
 
 def _withheld_sum(cfdi: Comprobante, facts: Facts) -> Iterator[Fault]:
-    groups = _withheld(cfdi)
+    groups = cfdi.withheld_groups
     for tax in _retenciones(cfdi):
         yield from _sum_of(cfdi, facts, tax, groups.get(tax.get("Impuesto"), ()), "Importe")
 
@@ -151,13 +123,13 @@ def _exempt_only_bare(cfdi: Comprobante, facts: Facts) -> Iterator[Fault]:
 
 
 def _basis_sum(cfdi: Comprobante, facts: Facts) -> Iterator[Fault]:
-    groups = _groups(cfdi)
+    groups = cfdi.tax_groups
     for tax in () if _only_exempt(cfdi) else _traslados(cfdi):
         yield from _sum_of(cfdi, facts, tax, groups.get(tax_key(tax), ()), "Base")
 
 
 def _exempt_basis_sum(cfdi: Comprobante, facts: Facts) -> Iterator[Fault]:
-    groups = _groups(cfdi)
+    groups = cfdi.tax_groups
     for tax in _traslados(cfdi) if _only_exempt(cfdi) else ():
         yield from _sum_of(cfdi, facts, tax, groups.get(tax_key(tax), ()), "Base")
 
@@ -171,7 +143,7 @@ def _rates_known(cfdi: Comprobante, facts: Facts) -> Iterator[Fault]:
 
 
 def _transfer_sum(cfdi: Comprobante, facts: Facts) -> Iterator[Fault]:
-    groups = _groups(cfdi)
+    groups = cfdi.tax_groups
     for tax in _traslados(cfdi):
         yield from _sum_of(cfdi, facts, tax, groups.get(tax_key(tax), ()), "Importe")
 
@@ -180,24 +152,24 @@ def _same_groups(cfdi: Comprobante, facts: Facts) -> Iterator[Fault]:
     if cfdi.tipo not in ("I", "E", "N"):
         return
     place = cfdi.impuestos or cfdi
-    lines, summary = set(_groups(cfdi)), {tax_key(tax) for tax in _traslados(cfdi)}
+    lines, summary = set(cfdi.tax_groups), {tax_key(tax) for tax in _traslados(cfdi)}
     if lines != summary:
         yield fault(place, f"los traslados del resumen no son los de los conceptos ({len(summary)} y {len(lines)})")
-    held, listed = set(_withheld(cfdi)), {tax.get("Impuesto") for tax in _retenciones(cfdi)}
+    held, listed = set(cfdi.withheld_groups), {tax.get("Impuesto") for tax in _retenciones(cfdi)}
     if held != listed:
         yield fault(place, f"las retenciones del resumen no son las de los conceptos ({len(listed)} y {len(held)})")
 
 
 SUMMARY: tuple[Rule, ...] = (
-    Rule("cfdi.40201", "business", "O", _summary_absent, "no Impuestos with type T or P"),
+    Rule("cfdi.40201", "business", "O", _summary_absent, "no Impuestos with type T or P", types="TP"),
     Rule("cfdi.40202", "arithmetic", "C", _withheld_total_decimals, "the withheld total's decimals", "summary"),
     Rule("cfdi.40203", "arithmetic", "O", _withheld_total, "the withheld total is the sum of its nodes", "summary"),
     Rule("cfdi.40204", "arithmetic", "C", _transfer_total_decimals, "the transferred total's decimals", "summary"),
     Rule("cfdi.40205", "arithmetic", "O", _transfer_total, "the transferred total is the sum of its nodes", "summary"),
-    Rule("cfdi.40206", "arithmetic", "O", _withheld_total_there, "retenciones have a total (also 40209)", "summary"),
-    Rule("cfdi.40208", "arithmetic", "O", _withheld_once, "one retención an impuesto", "summary"),
-    Rule("cfdi.40210", "arithmetic", "C", _withheld_decimals, "a retención has the currency's decimals", "summary"),
-    Rule("cfdi.40211", "arithmetic", "O", _withheld_sum, "a retención is the rounded sum of the lines'", "summary"),
+    Rule("cfdi.40206", "arithmetic", "O", _withheld_total_there, "retenciones have a total (also 40209)", "summary", when="retenciones"),
+    Rule("cfdi.40208", "arithmetic", "O", _withheld_once, "one retención an impuesto", "summary", when="retenciones"),
+    Rule("cfdi.40210", "arithmetic", "C", _withheld_decimals, "a retención has the currency's decimals", "summary", when="retenciones"),
+    Rule("cfdi.40211", "arithmetic", "O", _withheld_sum, "a retención is the rounded sum of the lines'", "summary", when="retenciones"),
     Rule("cfdi.40212", "arithmetic", "O", _transfer_total_there, "traslados have a total", "summary"),
     Rule("cfdi.40213", "arithmetic", "O", _exempt_only_bare, "an exempt-only summary has three attributes", "summary"),
     Rule("cfdi.40214", "arithmetic", "C", _basis_decimals, "Base has the currency's decimals", "summary"),
@@ -207,5 +179,5 @@ SUMMARY: tuple[Rule, ...] = (
     Rule("cfdi.40219", "catalogues", "C", _rates_known, "TasaOCuota of the summary is in the catalogue"),
     Rule("cfdi.40220", "arithmetic", "C", _transfer_decimals, "a traslado has the currency's decimals", "summary"),
     Rule("cfdi.40221", "arithmetic", "O", _transfer_sum, "a traslado is the rounded sum of the lines'", "summary"),
-    Rule("cfdi.strict_groups", "arithmetic", "strict", _same_groups, "the summary lists the lines' taxes", "summary"),
+    Rule("cfdi.strict_groups", "arithmetic", "strict", _same_groups, "the summary lists the lines' taxes", "summary", types="IEN"),
 )
