@@ -52,8 +52,15 @@ Known = dict[etree._Element, Mapping[str, str]]
 """The attributes of every element of a document."""
 Parts = Mapping[str, list[etree._Element]]
 """The children of the root by qualified name."""
-Feature = Literal["relaciones", "global", "complementos", "retenciones", "children"]
-"""What an ordinary invoice has not; `children` are further elements of a line."""
+Feature = Literal[
+    "addenda", "children", "complementos", "condiciones", "confirmacion", "descuentos", "exentos", "foreign", "generic",
+    "global", "relaciones", "retenciones", "tipo_cambio", "unplain", "untaxed",
+]  # fmt: skip
+"""What an ordinary invoice has not: `children` are further elements of a line, `untaxed` a line that is not of the kind
+that has taxes (ObjetoImp 02), `foreign` and `generic` speak of the receiver, `unplain` of the texts."""
+NATIONAL_RFC = "XAXX010101000"
+FOREIGN_RFC = "XEXX010101000"
+FOREIGNERS = frozenset(("ResidenciaFiscal", "NumRegIdTrib"))
 
 
 @functools.lru_cache(maxsize=8192)
@@ -213,14 +220,27 @@ def read_comprobante(root: etree._Element) -> Comprobante:
 
 def _features(cfdi: Comprobante) -> frozenset[Feature]:
     """What the invoice has; rules on something that it has not need not run (`Rule.when`)."""
-    has: dict[Feature, bool] = {
-        "relaciones": bool(cfdi.relaciones),
-        "global": cfdi.informacion_global is not None,
-        "complementos": bool(cfdi.complementos),
-        "retenciones": bool(cfdi.retenciones) or bool(cfdi.impuestos and cfdi.impuestos.retenciones),
-        "children": any([concepto.extras for concepto in cfdi.conceptos]),
-    }
-    return frozenset([name for name, there in has.items() if there])
+    get, receiver = cfdi.get, cfdi.receptor.get
+    rfc = receiver("Rfc")
+    lines = [concepto.get for concepto in cfdi.conceptos]
+    has: tuple[tuple[Feature, bool], ...] = (
+        ("addenda", cfdi.addenda or cfdi.nested),
+        ("children", any([concepto.extras for concepto in cfdi.conceptos])),
+        ("complementos", bool(cfdi.complementos)),
+        ("condiciones", get("CondicionesDePago") is not None),
+        ("confirmacion", get("Confirmacion") is not None),
+        ("descuentos", get("Descuento") is not None or any([line("Descuento") is not None for line in lines])),
+        ("exentos", any([key[1] == "Exento" for key in cfdi.tax_groups])),
+        ("foreign", rfc == FOREIGN_RFC or bool(FOREIGNERS & cfdi.receptor.attributes.keys())),
+        ("generic", rfc in (NATIONAL_RFC, FOREIGN_RFC)),
+        ("global", cfdi.informacion_global is not None),
+        ("relaciones", bool(cfdi.relaciones)),
+        ("retenciones", bool(cfdi.retenciones) or bool(cfdi.impuestos and cfdi.impuestos.retenciones)),
+        ("tipo_cambio", get("TipoCambio") is not None),
+        ("unplain", not cfdi.plain),
+        ("untaxed", any([line("ObjetoImp") != "02" for line in lines])),
+    )
+    return frozenset([name for name, there in has if there])
 
 
 def _tax_groups(taxes: tuple[Node, ...]) -> dict[Key, list[Node]]:

@@ -100,10 +100,11 @@ def grade(task: CfdiTask, answer: Answer) -> Grade:
     if stopped is not None:
         return stopped
     found = examine(task, document.root)
-    checks = _checks(task, found)
+    flags = _flags(document, found.cfdi, task)
+    if found.passed:
+        return Grade(True, PASSED if task.expected else PASSED_ALONE, flags=flags)
     findings = _findings(task, found)
-    passed = all(check.passed for check in checks)
-    return Grade(passed, tuple(checks), 0.0 if passed else shaped_score(findings), _flags(document, found.cfdi, task))
+    return Grade(False, tuple(_checks(task, found, findings)), shaped_score(findings), flags)
 
 
 def examine(task: CfdiTask, root: etree._Element) -> Examination:
@@ -169,8 +170,7 @@ def _flood(root: etree._Element, task: CfdiTask) -> Grade | None:
     return Grade(False, (_failed("contract", "cfdi.too_many_concepts", reason),))
 
 
-def _checks(task: CfdiTask, found: Examination) -> list[Check]:
-    findings = _findings(task, found)
+def _checks(task: CfdiTask, found: Examination, findings: Findings) -> list[Check]:
     checks = [_passed("contract"), _passed("well_formed"), _schema_check(found.schema)]
     layers: tuple[Layer, ...] = ("catalogues", "arithmetic", "business")
     for layer in layers:
@@ -180,7 +180,7 @@ def _checks(task: CfdiTask, found: Examination) -> list[Check]:
     wrong = {aspect.code: aspect.reason for aspect in found.aspects if aspect.fraction != 1}
     checks += _layer_checks("match", wrong, findings.fraction("match"))
     if task.expected is None:
-        checks[-1] = _passed("match", "not_checked: la tarea no trae una solicitud con la cual comparar")
+        checks[-1] = PASSED_ALONE[-1]
     return _capped(checks)
 
 
@@ -245,3 +245,11 @@ def _flags(document: Document, cfdi: Comprobante, task: CfdiTask) -> tuple[Flag,
     for path in suspicious_rfcs(cfdi, known):
         flags.append(Flag("rfc_digit", f"{path}: the check digit does not fit"))
     return tuple(flags)
+
+
+PASSED = tuple(_passed(layer) for layer in WEIGHTS)
+PASSED_ALONE = (
+    *PASSED[:-1],
+    _passed("match", "not_checked: la tarea no trae una solicitud con la cual comparar"),
+)
+"""The checks of an invoice that nothing is wrong with, with and without a request."""

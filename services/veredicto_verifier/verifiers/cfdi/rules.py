@@ -66,13 +66,14 @@ def run_rules(cfdi: Comprobante, facts: Facts) -> dict[str, list[Fault]]:
     found: dict[str, list[Fault]] = {}
     with localcontext(EXACT):
         for code, check in _plan(cfdi.tipo if cfdi.tipo in TYPES else None, cfdi.features):
-            faults = list(check(cfdi, facts))
-            if faults:
-                found[code] = faults
+            faults = check(cfdi, facts)
+            first = next(faults, None)
+            if first is not None:
+                found[code] = [first, *faults]
     return found
 
 
-@functools.cache
+@functools.lru_cache(maxsize=1024)
 def _plan(tipo: str | None, features: frozenset[Feature]) -> tuple[tuple[str, Check], ...]:
     """The rules that can find something in an invoice of that type (None: of no known one) with those features."""
     rules = (rule for rule in RULES.values() if rule.when is None or rule.when in features)

@@ -5,12 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from veredicto_verifier.verifiers.cfdi.comprobante import Comprobante, Node
+from veredicto_verifier.verifiers.cfdi.comprobante import FOREIGN_RFC, NATIONAL_RFC, Comprobante, Node
 from veredicto_verifier.verifiers.cfdi.rule import Facts, Fault, Rule, fault, shown
 
-NATIONAL = "XAXX010101000"
-FOREIGN = "XEXX010101000"
-GENERIC = (NATIONAL, FOREIGN)
+GENERIC = (NATIONAL_RFC, FOREIGN_RFC)
 PUBLIC = "PUBLICO EN GENERAL"
 MONTHS = tuple(f"{month:02}" for month in range(1, 13))
 BIMESTERS = tuple(str(code) for code in range(13, 19))
@@ -18,13 +16,13 @@ YEARS_BACK = 5
 
 
 def _global_node(cfdi: Comprobante, facts: Facts) -> Iterator[Fault]:
-    public = cfdi.receptor.get("Rfc") == NATIONAL and cfdi.receptor.get("Nombre") == PUBLIC
+    public = cfdi.receptor.get("Rfc") == NATIONAL_RFC and cfdi.receptor.get("Nombre") == PUBLIC
     if cfdi.tipo == "I" and public and cfdi.informacion_global is None:
         yield fault(cfdi, "falta InformacionGlobal: el receptor es PUBLICO EN GENERAL")
 
 
 def _global_only_public(cfdi: Comprobante, facts: Facts) -> Iterator[Fault]:
-    public = cfdi.receptor.get("Rfc") == NATIONAL and cfdi.receptor.get("Nombre") == PUBLIC
+    public = cfdi.receptor.get("Rfc") == NATIONAL_RFC and cfdi.receptor.get("Nombre") == PUBLIC
     if cfdi.informacion_global is not None and not (public and cfdi.tipo == "I"):
         yield fault(cfdi.informacion_global, "InformacionGlobal solo va en un ingreso a PUBLICO EN GENERAL")
 
@@ -85,8 +83,8 @@ def _receiver_regime_of_person(cfdi: Comprobante, facts: Facts) -> Iterator[Faul
 
 
 def _public_rfc(cfdi: Comprobante, facts: Facts) -> Iterator[Fault]:
-    if cfdi.receptor.get("Nombre") == PUBLIC and cfdi.receptor.get("Rfc") != NATIONAL:
-        yield fault(cfdi.receptor, f"con Nombre {PUBLIC}, Rfc debe ser {NATIONAL}")
+    if cfdi.receptor.get("Nombre") == PUBLIC and cfdi.receptor.get("Rfc") != NATIONAL_RFC:
+        yield fault(cfdi.receptor, f"con Nombre {PUBLIC}, Rfc debe ser {NATIONAL_RFC}")
 
 
 def _public_name(cfdi: Comprobante, facts: Facts) -> Iterator[Fault]:
@@ -109,8 +107,8 @@ def _generic_place(cfdi: Comprobante, facts: Facts) -> Iterator[Fault]:
 
 
 def _residence_absent(cfdi: Comprobante, facts: Facts) -> Iterator[Fault]:
-    if cfdi.receptor.get("ResidenciaFiscal") is not None and cfdi.receptor.get("Rfc") != FOREIGN:
-        yield fault(cfdi.receptor, f"ResidenciaFiscal solo existe con el RFC {FOREIGN}")
+    if cfdi.receptor.get("ResidenciaFiscal") is not None and cfdi.receptor.get("Rfc") != FOREIGN_RFC:
+        yield fault(cfdi.receptor, f"ResidenciaFiscal solo existe con el RFC {FOREIGN_RFC}")
 
 
 def _residence_abroad(cfdi: Comprobante, facts: Facts) -> Iterator[Fault]:
@@ -120,17 +118,17 @@ def _residence_abroad(cfdi: Comprobante, facts: Facts) -> Iterator[Fault]:
 
 def _residence_needed(cfdi: Comprobante, facts: Facts) -> Iterator[Fault]:
     reason = cfdi.comercio_exterior or cfdi.receptor.get("NumRegIdTrib") is not None
-    if cfdi.receptor.get("Rfc") == FOREIGN and reason and cfdi.receptor.get("ResidenciaFiscal") is None:
+    if cfdi.receptor.get("Rfc") == FOREIGN_RFC and reason and cfdi.receptor.get("ResidenciaFiscal") is None:
         yield fault(cfdi.receptor, "falta ResidenciaFiscal del receptor extranjero")
 
 
 def _tax_id_absent(cfdi: Comprobante, facts: Facts) -> Iterator[Fault]:
-    if cfdi.receptor.get("NumRegIdTrib") is not None and cfdi.receptor.get("Rfc") != FOREIGN:
-        yield fault(cfdi.receptor, f"NumRegIdTrib solo existe con el RFC {FOREIGN}")
+    if cfdi.receptor.get("NumRegIdTrib") is not None and cfdi.receptor.get("Rfc") != FOREIGN_RFC:
+        yield fault(cfdi.receptor, f"NumRegIdTrib solo existe con el RFC {FOREIGN_RFC}")
 
 
 def _tax_id_needed(cfdi: Comprobante, facts: Facts) -> Iterator[Fault]:
-    foreign = cfdi.receptor.get("Rfc") == FOREIGN and cfdi.comercio_exterior
+    foreign = cfdi.receptor.get("Rfc") == FOREIGN_RFC and cfdi.comercio_exterior
     if foreign and cfdi.receptor.get("NumRegIdTrib") is None:
         yield fault(cfdi.receptor, "falta NumRegIdTrib: hay complemento de comercio exterior")
 
@@ -164,7 +162,7 @@ def _use_of_receiver(cfdi: Comprobante, facts: Facts) -> Iterator[Fault]:
 
 def _use_of_type(cfdi: Comprobante, facts: Facts) -> Iterator[Fault]:
     needed = {"P": "CP01", "N": "CN01"}.get(cfdi.tipo or "")
-    if needed is None and cfdi.receptor.get("Rfc") == FOREIGN:
+    if needed is None and cfdi.receptor.get("Rfc") == FOREIGN_RFC:
         needed = "S01"
     if needed and cfdi.receptor.get("UsoCFDI") != needed:
         yield fault(cfdi.receptor, f"UsoCFDI debe ser {needed} en este comprobante")
@@ -179,16 +177,16 @@ PARTIES: tuple[Rule, ...] = (
     Rule("cfdi.40140", "catalogues", "C", _issuer_regime_known, "RegimenFiscal is in the catalogue"),
     Rule("cfdi.40141", "business", "C", _issuer_regime_of_person, "RegimenFiscal fits the issuer's kind of person"),
     Rule("cfdi.40146", "business", "O", _public_rfc, "PUBLICO EN GENERAL goes with XAXX010101000"),
-    Rule("cfdi.40149", "business", "O", _generic_place, "a generic RFC has the place of issue as postal code"),
-    Rule("cfdi.40151", "business", "O", _residence_absent, "ResidenciaFiscal only for a foreign receiver"),
-    Rule("cfdi.40152", "business", "O", _residence_abroad, "ResidenciaFiscal is not MEX"),
-    Rule("cfdi.40153", "business", "O", _residence_needed, "a foreign receiver with tax number has a residence"),
-    Rule("cfdi.40154", "business", "O", _tax_id_absent, "NumRegIdTrib only for a foreign receiver"),
-    Rule("cfdi.40155", "business", "O", _tax_id_needed, "a foreign receiver of exported goods has a tax number"),
-    Rule("cfdi.40156", "business", "C", _tax_id_pattern, "NumRegIdTrib has the country's pattern"),
+    Rule("cfdi.40149", "business", "O", _generic_place, "a generic RFC has the place of issue as postal code", when="generic"),
+    Rule("cfdi.40151", "business", "O", _residence_absent, "ResidenciaFiscal only for a foreign receiver", when="foreign"),
+    Rule("cfdi.40152", "business", "O", _residence_abroad, "ResidenciaFiscal is not MEX", when="foreign"),
+    Rule("cfdi.40153", "business", "O", _residence_needed, "a foreign receiver with tax number has a residence", when="foreign"),
+    Rule("cfdi.40154", "business", "O", _tax_id_absent, "NumRegIdTrib only for a foreign receiver", when="foreign"),
+    Rule("cfdi.40155", "business", "O", _tax_id_needed, "a foreign receiver of exported goods has a tax number", when="foreign"),
+    Rule("cfdi.40156", "business", "C", _tax_id_pattern, "NumRegIdTrib has the country's pattern", when="foreign"),
     Rule("cfdi.40157", "catalogues", "C", _receiver_regime_known, "RegimenFiscalReceptor is in the catalogue"),
     Rule("cfdi.40158", "business", "C", _receiver_regime_of_person, "the receiver's regime fits its kind of person"),
-    Rule("cfdi.40159", "business", "O", _generic_regime, "a generic RFC has regime 616"),
+    Rule("cfdi.40159", "business", "O", _generic_regime, "a generic RFC has regime 616", when="generic"),
     Rule("cfdi.40160", "catalogues", "C", _use_known, "UsoCFDI is in the catalogue"),
     Rule("cfdi.40161", "business", "C", _use_of_receiver, "UsoCFDI fits the receiver's person and regime"),
     Rule("cfdi.receiver_place", "catalogues", "strict", _receiver_place_known, "DomicilioFiscalReceptor exists"),

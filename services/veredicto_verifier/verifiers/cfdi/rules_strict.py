@@ -109,7 +109,7 @@ def _addenda(cfdi: Comprobante, facts: Facts) -> Iterator[Fault]:
 
 
 def _visible_text(cfdi: Comprobante, facts: Facts) -> Iterator[Fault]:
-    for node in () if cfdi.plain else (cfdi, cfdi.emisor, cfdi.receptor, *cfdi.conceptos):
+    for node in (cfdi, cfdi.emisor, cfdi.receptor, *cfdi.conceptos):
         for name in TEXTS:
             if not _is_plain(node.get(name) or ""):
                 yield fault(node, f"{name} tiene caracteres invisibles o sin normalizar (NFC)")
@@ -129,7 +129,7 @@ STRICT: tuple[Rule, ...] = (
     Rule("cfdi.strict_tax", "arithmetic", "strict", _tax, "tax Importe = Base × TasaOCuota, to a cent", "conceptos"),
     Rule("cfdi.invented_seal", "business", "strict", _seal, "no seal, certificate or PAC stamp"),
     Rule("cfdi.prefix", "business", "strict", _prefix, "the namespace prefix is `cfdi`"),
-    Rule("cfdi.nested", "business", "strict", _nested, "no invoice inside Complemento or Addenda"),
-    Rule("cfdi.addenda", "business", "strict", _addenda, "no Addenda"),
-    Rule("cfdi.unsafe_text", "business", "strict", _visible_text, "texts are NFC without invisible characters"),
+    Rule("cfdi.nested", "business", "strict", _nested, "no invoice inside Complemento or Addenda", when="addenda"),
+    Rule("cfdi.addenda", "business", "strict", _addenda, "no Addenda", when="addenda"),
+    Rule("cfdi.unsafe_text", "business", "strict", _visible_text, "texts are NFC without invisible characters", when="unplain"),
 )

@@ -90,7 +90,7 @@ def schema_faults(root: etree._Element) -> list[SchemaFault]:
     Absent or empty seal attributes are filled in for the check, and the Addenda, which SAT ignores, is taken out.
     """
     filled = {name: root.get(name) for name in SEAL if not root.get(name)}
-    addendas = root.findall(ADDENDA)
+    addendas = [*root.iterchildren(ADDENDA)]
     for name in filled:
         root.set(name, SEAL[name])
     for addenda in addendas:
