@@ -6,6 +6,7 @@ Comments and (where allowed) processing instructions are dropped, so that only e
 
 from __future__ import annotations
 
+import functools
 import re
 from dataclasses import dataclass
 from itertools import islice
@@ -84,8 +85,9 @@ def _exceeds(root: etree._Element, most: int) -> bool:
     return sum(1 for _ in islice(root.iter(), most + 1)) > most
 
 
+@functools.cache
 def _parser() -> etree.XMLParser:
-    """A parser with every power off; one per document, since a shared one serialises threads on a lock."""
+    """A parser with every power off, for all documents of this process (several threads would wait on its lock)."""
     return etree.XMLParser(
         resolve_entities=False,
         no_network=True,

@@ -1,35 +1,24 @@
 """An invoice as the rules read it: SAT's own attribute names, whitespace collapsed as the schema does, nothing else.
 
-One verdict builds a node for every element, so nodes are plain classes with slots whose look-ups are the bound methods
-of their dictionaries: frozen dataclasses cost a verdict a third of its time. Nothing changes a node once it is read.
+The tree is walked once; the rules never touch it.
 """
 
 from __future__ import annotations
 
-import functools
 import re
 import unicodedata
-from collections.abc import Callable, Iterator, Mapping
-from decimal import Decimal
+from collections.abc import Mapping
 from typing import Literal
 
 from lxml import etree
 
+from veredicto_verifier.verifiers.cfdi.nodes import Concepto, Impuestos, Key, Node, Relacion, tax_key
+
 CFD4 = "http://www.sat.gob.mx/cfd/4"
 CFD_FAMILY = "{http://www.sat.gob.mx/cfd/"
-AMOUNT = re.compile(r"(?:0|[1-9][0-9]{0,17})(?:\.[0-9]{1,6})?")
-MAX_AMOUNT = 25
-"""A number as Anexo 20 means it; the schema's own pattern leaves its point unescaped and lets 19 digits through."""
 BLANKS = re.compile(r"[ \t\r\n]+")
 CCE = "ComercioExterior"
 IMPLOCAL = "{http://www.sat.gob.mx/implocal}ImpuestosLocales"
-
-
-NUMBERS = frozenset(
-    "SubTotal Descuento Total TipoCambio Cantidad ValorUnitario Importe Base TasaOCuota TotalImpuestosRetenidos "
-    "TotalImpuestosTrasladados TotaldeRetenciones TotaldeTraslados".split()
-)
-"""Attributes that hold a number."""
 EMISOR = f"{{{CFD4}}}Emisor"
 RECEPTOR = f"{{{CFD4}}}Receptor"
 GLOBAL = f"{{{CFD4}}}InformacionGlobal"
@@ -63,93 +52,19 @@ FOREIGN_RFC = "XEXX010101000"
 FOREIGNERS = frozenset(("ResidenciaFiscal", "NumRegIdTrib"))
 
 
-@functools.lru_cache(maxsize=8192)
-def number(text: str) -> Decimal | None:
-    """The number that a text writes, None where it writes none; the answers of a group repeat theirs."""
-    return Decimal(text) if AMOUNT.fullmatch(text) else None
-
-
-class Node:
-    """One element: its path for a person (`Conceptos/Concepto[2]`), its attributes and those that are numbers.
-
-    `get(name)` is the attribute's text, None where it is absent; `amount(name)` the attribute as a number, None where it
-    is absent or not written as one (`odd` names those).
-    """
-
-    __slots__ = ("amount", "attributes", "get", "numbers", "odd", "path")
-    get: Callable[[str], str | None]
-    amount: Callable[[str], Decimal | None]
-    odd: tuple[str, ...]
-
-    def __init__(self, path: str, attributes: Mapping[str, str]) -> None:
-        self.odd = ()
-        self.numbers = numbers = {}
-        for name, text in attributes.items():
-            if name in NUMBERS:
-                value = number(text) if len(text) <= MAX_AMOUNT else None
-                if value is None:
-                    self.odd += (name,)
-                else:
-                    numbers[name] = value
-        self.path, self.attributes = path, attributes
-        self.get, self.amount = attributes.get, numbers.get
-
-    def decimals(self, name: str) -> int:
-        """Number of decimals as written."""
-        return len(self.attributes.get(name, "").partition(".")[2])
-
-
-class Impuestos(Node):
-    """A taxes element: of a concept, or the invoice's summary."""
-
-    __slots__ = ("retenciones", "traslados")
-
-    def __init__(
-        self, path: str, attributes: Mapping[str, str], traslados: tuple[Node, ...], retenciones: tuple[Node, ...]
-    ) -> None:
-        super().__init__(path, attributes)
-        self.traslados, self.retenciones = traslados, retenciones
-
-
-class Concepto(Node):
-    """One line of the invoice; `extras` are the names of its children beside Impuestos."""
-
-    __slots__ = ("extras", "impuestos", "partes", "pedimentos", "retenciones", "terceros", "traslados")
-    terceros: Node | None
-    partes: tuple[Node, ...]
-    pedimentos: tuple[Node, ...]
-    extras: tuple[str, ...]
-
-    def __init__(self, path: str, attributes: Mapping[str, str], impuestos: Impuestos | None) -> None:
-        super().__init__(path, attributes)
-        self.impuestos = impuestos
-        self.traslados = impuestos.traslados if impuestos else ()
-        self.retenciones = impuestos.retenciones if impuestos else ()
-        self.terceros, self.partes, self.pedimentos, self.extras = None, (), (), ()
-
-
-class Relacion(Node):
-    """One CfdiRelacionados with its UUIDs, upper case, in document order."""
-
-    __slots__ = ("uuids",)
-
-    def __init__(self, path: str, attributes: Mapping[str, str], uuids: tuple[str, ...]) -> None:
-        super().__init__(path, attributes)
-        self.uuids = uuids
-
-
 class Comprobante(Node):
     """The whole invoice.
 
     `complementos` are the qualified names of what stands in Complemento; `nested` whether an element of SAT's invoice
-    namespaces stands in a place where the schema allows anything; `traslados` and `retenciones` the taxes of all lines,
-    `tax_groups` and `withheld_groups` the same by key; `plain` when every value of the document is NFC and printable.
+    namespaces stands in a place where the schema allows anything; `traslados`, `retenciones` and `taxes` those of all
+    lines, `tax_groups` and `withheld_groups` the same by key; `plain` says that every value of the document is NFC and
+    printable.
     """
 
     __slots__ = (
         *("addenda", "comercio_exterior", "complementos", "conceptos", "emisor", "features", "impuestos"),
         *("informacion_global", "locales", "nested", "plain", "prefix", "receptor", "relaciones", "retenciones"),
-        *("tax_groups", "tipo", "traslados", "withheld_groups"),
+        *("tax_groups", "taxes", "tipo", "traslados", "withheld_groups"),
     )
 
     def __init__(self, root: etree._Element) -> None:
@@ -157,7 +72,7 @@ class Comprobante(Node):
         super().__init__("Comprobante", known[root])
         parts: dict[str, list[etree._Element]] = {}
         for child in root:
-            parts.setdefault(child.tag, []).append(child)  # type: ignore[arg-type]  # comments, beside every name
+            parts.setdefault(child.tag, []).append(child)
         self.tipo = self.get("TipoDeComprobante")
         self._read_parties(known, parts)
         lines = [one for holder in parts.get(CONCEPTOS, ()) for one in holder if one.tag == CONCEPTO]
@@ -166,6 +81,9 @@ class Comprobante(Node):
         self.impuestos = _impuestos(known, summary[0], "Impuestos") if summary else None
         self.traslados = tuple([tax for concepto in self.conceptos for tax in concepto.traslados])
         self.retenciones = tuple([tax for concepto in self.conceptos for tax in concepto.retenciones])
+        self.taxes = self.traslados
+        if self.retenciones:
+            self.taxes = tuple([tax for one in self.conceptos for tax in (*one.traslados, *one.retenciones)])
         self.tax_groups = _tax_groups(self.traslados)
         self.withheld_groups = _withheld_groups(self.retenciones)
         self.prefix = root.prefix
@@ -188,29 +106,14 @@ class Comprobante(Node):
         wild = [*parts.get(COMPLEMENTO, ()), *parts.get(ADDENDA, ()), *root.iter(COMPLEMENTO_CONCEPTO)]
         self.nested = any(str(inner.tag).startswith(CFD_FAMILY) for one in wild for inner in one.iterdescendants())
 
-    def taxed(self) -> Iterator[Node]:
-        """Every tax of every concept."""
-        for concepto in self.conceptos:
-            yield from concepto.traslados
-            yield from concepto.retenciones
-
-    def nodes(self) -> Iterator[Node]:
+    def nodes(self) -> list[Node]:
         """Every element that carries an amount."""
-        yield self
-        for concepto in self.conceptos:
-            yield concepto
-            yield from concepto.partes
-        yield from self.taxed()
-        if self.impuestos:
-            yield self.impuestos
-            yield from self.impuestos.traslados
-            yield from self.impuestos.retenciones
-
-
-def tax_key(tax: Node) -> Key:
-    """What groups a traslado."""
-    get = tax.get
-    return get("Impuesto"), get("TipoFactor"), tax.amount("TasaOCuota")
+        lines: list[Node] = [*self.conceptos]
+        if "children" in self.features:
+            lines = [node for concepto in self.conceptos for node in (concepto, *concepto.partes)]
+        summary = self.impuestos
+        last = (summary, *summary.traslados, *summary.retenciones) if summary else ()
+        return [self, *lines, *self.taxes, *last]
 
 
 def read_comprobante(root: etree._Element) -> Comprobante:
@@ -225,12 +128,12 @@ def _features(cfdi: Comprobante) -> frozenset[Feature]:
     lines = [concepto.get for concepto in cfdi.conceptos]
     has: tuple[tuple[Feature, bool], ...] = (
         ("addenda", cfdi.addenda or cfdi.nested),
-        ("children", any([concepto.extras for concepto in cfdi.conceptos])),
+        ("children", any(concepto.extras for concepto in cfdi.conceptos)),
         ("complementos", bool(cfdi.complementos)),
         ("condiciones", get("CondicionesDePago") is not None),
         ("confirmacion", get("Confirmacion") is not None),
-        ("descuentos", get("Descuento") is not None or any([line("Descuento") is not None for line in lines])),
-        ("exentos", any([key[1] == "Exento" for key in cfdi.tax_groups])),
+        ("descuentos", get("Descuento") is not None or any(line("Descuento") is not None for line in lines)),
+        ("exentos", any(key[1] == "Exento" for key in cfdi.tax_groups)),
         ("foreign", rfc == FOREIGN_RFC or bool(FOREIGNERS & cfdi.receptor.attributes.keys())),
         ("generic", rfc in (NATIONAL_RFC, FOREIGN_RFC)),
         ("global", cfdi.informacion_global is not None),
@@ -238,7 +141,7 @@ def _features(cfdi: Comprobante) -> frozenset[Feature]:
         ("retenciones", bool(cfdi.retenciones) or bool(cfdi.impuestos and cfdi.impuestos.retenciones)),
         ("tipo_cambio", get("TipoCambio") is not None),
         ("unplain", not cfdi.plain),
-        ("untaxed", any([line("ObjetoImp") != "02" for line in lines])),
+        ("untaxed", any(line("ObjetoImp") != "02" for line in lines)),
     )
     return frozenset([name for name, there in has if there])
 
@@ -264,7 +167,7 @@ def _attributes(root: etree._Element) -> tuple[Known, bool]:
 
     Only space, tab, CR and LF collapse, never other Unicode blanks.
     """
-    known: Known = {element: dict(element.items()) for element in root.iter()}  # type: ignore[misc]  # str for str
+    known: Known = {element: dict(element.items()) for element in root.iter()}  # type: ignore[arg-type]  # str for str
     # One look at all values together: hardly any document has something to collapse.
     text = "|".join(["", *[value for values in known.values() for value in values.values()], ""])
     plain = text.isprintable()

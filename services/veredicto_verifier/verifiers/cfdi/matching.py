@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from decimal import Decimal, localcontext
 from typing import NamedTuple
 
-from veredicto_verifier.verifiers.cfdi.comprobante import Comprobante, Concepto, Node, tax_key
+from veredicto_verifier.verifiers.cfdi.comprobante import Comprobante
 from veredicto_verifier.verifiers.cfdi.expected import (
     BASE_ROUNDINGS,
     Expected,
@@ -22,6 +22,7 @@ from veredicto_verifier.verifiers.cfdi.expected import (
     agrees,
     plain,
 )
+from veredicto_verifier.verifiers.cfdi.nodes import Concepto, Node, tax_key
 from veredicto_verifier.verifiers.cfdi.rules import EXACT
 from veredicto_verifier.verifiers.cfdi.spec import Request
 

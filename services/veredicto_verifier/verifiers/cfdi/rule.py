@@ -9,7 +9,8 @@ from decimal import ROUND_HALF_UP, Decimal
 from typing import Literal, NamedTuple
 
 from veredicto_verifier.verifiers.cfdi.catalogues import Catalogues
-from veredicto_verifier.verifiers.cfdi.comprobante import Comprobante, Feature, Node
+from veredicto_verifier.verifiers.cfdi.comprobante import Comprobante
+from veredicto_verifier.verifiers.cfdi.nodes import Node
 
 Layer = Literal["catalogues", "arithmetic", "business"]
 Part = Literal["header", "conceptos", "summary", ""]
@@ -43,10 +44,7 @@ Check = Callable[[Comprobante, Facts], Iterator[Fault]]
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """One row of the table: `meaning` is the condition that must hold, for the docs.
-
-    A rule that can find nothing without a feature, or only in some types of invoice, may say so: it is not run then.
-    """
+    """One row of the table: `meaning` is the condition that must hold, for the docs."""
 
     code: str
     layer: Layer
@@ -54,10 +52,6 @@ class Rule:
     check: Check
     meaning: str
     part: Part = ""
-    when: Feature | None = None
-    """What the invoice must have for the rule to find anything."""
-    types: str = "IETNP"
-    """The values of TipoDeComprobante for which it can; all of them: for an unknown type too."""
 
 
 def fault(node: Node, reason: str) -> Fault:

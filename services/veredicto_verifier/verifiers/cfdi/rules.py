@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from decimal import Context, localcontext
 
 from veredicto_verifier.verifiers.cfdi.comprobante import Comprobante, Feature
+from veredicto_verifier.verifiers.cfdi.gates import TYPES, shut_codes
 from veredicto_verifier.verifiers.cfdi.rule import Check, Facts, Fault, Rule
 from veredicto_verifier.verifiers.cfdi.rules_concepts import CONCEPTS
 from veredicto_verifier.verifiers.cfdi.rules_header import HEADER
@@ -16,8 +17,6 @@ from veredicto_verifier.verifiers.cfdi.rules_summary import SUMMARY
 
 EXACT = Context(prec=120)
 """For every computation: products of two 24-digit numbers and their sums are exact."""
-ALL_TYPES = "IETNP"
-TYPES = tuple(ALL_TYPES)
 
 RULES: Mapping[str, Rule] = {rule.code: rule for rule in (*HEADER, *PARTIES, *CONCEPTS, *SUMMARY, *STRICT)}
 
@@ -59,7 +58,7 @@ SAME_AS: Mapping[str, str] = {"40200": "40195", "40209": "40206"}
 
 
 def run_rules(cfdi: Comprobante, facts: Facts) -> dict[str, list[Fault]]:
-    """The faults of every rule that found any, by code, in the order of the table.
+    """The faults of every rule that found any, by code, in the order of the table, those behind a gate aside.
 
     An exception that escapes here is a bug of ours, and is left to escape.
     """
@@ -67,6 +66,7 @@ def run_rules(cfdi: Comprobante, facts: Facts) -> dict[str, list[Fault]]:
     with localcontext(EXACT):
         for code, check in _plan(cfdi.tipo if cfdi.tipo in TYPES else None, cfdi.features):
             faults = check(cfdi, facts)
+            # Hardly any rule finds something, and an empty list each would cost as much as a rule.
             first = next(faults, None)
             if first is not None:
                 found[code] = [first, *faults]
@@ -76,5 +76,5 @@ def run_rules(cfdi: Comprobante, facts: Facts) -> dict[str, list[Fault]]:
 @functools.lru_cache(maxsize=1024)
 def _plan(tipo: str | None, features: frozenset[Feature]) -> tuple[tuple[str, Check], ...]:
     """The rules that can find something in an invoice of that type (None: of no known one) with those features."""
-    rules = (rule for rule in RULES.values() if rule.when is None or rule.when in features)
-    return tuple((rule.code, rule.check) for rule in rules if rule.types == ALL_TYPES or (tipo and tipo in rule.types))
+    shut = shut_codes(tipo, features)
+    return tuple((rule.code, rule.check) for rule in RULES.values() if rule.code not in shut)

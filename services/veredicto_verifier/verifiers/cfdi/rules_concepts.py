@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from decimal import ROUND_CEILING, ROUND_DOWN, Decimal
 
-from veredicto_verifier.verifiers.cfdi.comprobante import Comprobante, Concepto, Node
+from veredicto_verifier.verifiers.cfdi.comprobante import Comprobante
+from veredicto_verifier.verifiers.cfdi.nodes import Concepto, Node
 from veredicto_verifier.verifiers.cfdi.rule import UNITS, Facts, Fault, Rule, fault, shown
 
 IVA, IEPS = "002", "003"
@@ -239,29 +240,29 @@ def _parts(cfdi: Comprobante) -> list[Node]:
 CONCEPTS: tuple[Rule, ...] = (
     Rule("cfdi.40162", "catalogues", "C", _product_known, "ClaveProdServ is in the catalogue"),
     Rule("cfdi.40165", "catalogues", "C", _unit_known, "ClaveUnidad is in the catalogue"),
-    Rule("cfdi.40166", "business", "O", _price_positive, "ValorUnitario is above 0 for I, E and N", types="IEN"),
+    Rule("cfdi.40166", "business", "O", _price_positive, "ValorUnitario is above 0 for I, E and N"),
     Rule("cfdi.40167", "arithmetic", "O", _amount_limits, "Importe is within SAT's limits", "conceptos"),
-    Rule("cfdi.40168", "arithmetic", "O", _discount_decimals, "Descuento has Importe's decimals", "conceptos", when="descuentos"),
-    Rule("cfdi.40169", "arithmetic", "O", _discount_limit, "Descuento is at most Importe", "conceptos", when="descuentos"),
+    Rule("cfdi.40168", "arithmetic", "O", _discount_decimals, "Descuento has Importe's decimals", "conceptos"),
+    Rule("cfdi.40169", "arithmetic", "O", _discount_limit, "Descuento is at most Importe", "conceptos"),
     Rule("cfdi.40171", "business", "O", _taxes_needed, "ObjetoImp 02 has Impuestos"),
-    Rule("cfdi.40172", "business", "O", _taxes_absent, "ObjetoImp 01, 03, 04, 05 has no Impuestos", when="untaxed"),
+    Rule("cfdi.40172", "business", "O", _taxes_absent, "ObjetoImp 01, 03, 04, 05 has no Impuestos"),
     Rule("cfdi.40173", "business", "O", _taxes_empty, "Impuestos is not empty"),
-    Rule("cfdi.40177", "business", "O", _exempt_bare, "Exento has neither TasaOCuota nor Importe", when="exentos"),
+    Rule("cfdi.40177", "business", "O", _exempt_bare, "Exento has neither TasaOCuota nor Importe"),
     Rule("cfdi.40178", "business", "O", _rated_complete, "Tasa and Cuota have TasaOCuota and Importe"),
     Rule("cfdi.40179", "catalogues", "C", _transfer_rates, "TasaOCuota of a traslado is in the catalogue"),
     Rule("cfdi.40180", "arithmetic", "O", _transfer_limits, "Importe of a traslado is within limits", "conceptos"),
-    Rule("cfdi.40184", "business", "O", _withheld_not_exempt, "a retención is not Exento", when="retenciones"),
-    Rule("cfdi.40185", "catalogues", "C", _withheld_rates, "TasaOCuota of a retención is in the catalogue", when="retenciones"),
-    Rule("cfdi.40186", "arithmetic", "O", _withheld_limits, "Importe of a retención is within limits", "conceptos", when="retenciones"),
-    Rule("cfdi.40188", "business", "O", _third_differs, "a third party is neither issuer nor receiver", when="children"),
-    Rule("cfdi.40189", "business", "O", _third_name, "EXT990101NI1 carries SAT's fixed name", when="children"),
-    Rule("cfdi.40191", "catalogues", "C", _third_regime_known, "a third party's regime is in the catalogue", when="children"),
-    Rule("cfdi.40193", "business", "O", _third_place, "EXT990101NI1 has the place of issue as postal code", when="children"),
-    Rule("cfdi.40195", "business", "O", _customs_number, "no NumeroPedimento beside foreign trade (40200 for parts)", when="children"),
-    Rule("cfdi.40196", "catalogues", "C", _part_product_known, "a part's ClaveProdServ is in the catalogue", when="children"),
-    Rule("cfdi.40197", "business", "O", _part_price, "a part's ValorUnitario is above 0", when="children"),
-    Rule("cfdi.40198", "arithmetic", "O", _part_limits, "a part's Importe is within limits", "conceptos", when="children"),
-    Rule("cfdi.40223", "business", "C", _third_regime, "EXT990101NI1 has regime 616", when="children"),
-    Rule("cfdi.40226", "business", "O", _no_iva_no_ieps, "ObjetoImp 06 and 08 carry no IVA or IEPS", when="untaxed"),
-    Rule("cfdi.40227", "business", "O", _ieps_without_iva, "ObjetoImp 07 carries IEPS and no IVA", when="untaxed"),
+    Rule("cfdi.40184", "business", "O", _withheld_not_exempt, "a retención is not Exento"),
+    Rule("cfdi.40185", "catalogues", "C", _withheld_rates, "TasaOCuota of a retención is in the catalogue"),
+    Rule("cfdi.40186", "arithmetic", "O", _withheld_limits, "Importe of a retención is within limits", "conceptos"),
+    Rule("cfdi.40188", "business", "O", _third_differs, "a third party is neither issuer nor receiver"),
+    Rule("cfdi.40189", "business", "O", _third_name, "EXT990101NI1 carries SAT's fixed name"),
+    Rule("cfdi.40191", "catalogues", "C", _third_regime_known, "a third party's regime is in the catalogue"),
+    Rule("cfdi.40193", "business", "O", _third_place, "EXT990101NI1 has the place of issue as postal code"),
+    Rule("cfdi.40195", "business", "O", _customs_number, "no NumeroPedimento beside foreign trade (40200 for parts)"),
+    Rule("cfdi.40196", "catalogues", "C", _part_product_known, "a part's ClaveProdServ is in the catalogue"),
+    Rule("cfdi.40197", "business", "O", _part_price, "a part's ValorUnitario is above 0"),
+    Rule("cfdi.40198", "arithmetic", "O", _part_limits, "a part's Importe is within limits", "conceptos"),
+    Rule("cfdi.40223", "business", "C", _third_regime, "EXT990101NI1 has regime 616"),
+    Rule("cfdi.40226", "business", "O", _no_iva_no_ieps, "ObjetoImp 06 and 08 carry no IVA or IEPS"),
+    Rule("cfdi.40227", "business", "O", _ieps_without_iva, "ObjetoImp 07 carries IEPS and no IVA"),
 )

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from datetime import datetime, timedelta
 from decimal import Decimal
 
-from veredicto_verifier.verifiers.cfdi.comprobante import AMOUNT, Comprobante
+from veredicto_verifier.verifiers.cfdi.comprobante import Comprobante
+from veredicto_verifier.verifiers.cfdi.nodes import AMOUNT
 from veredicto_verifier.verifiers.cfdi.rule import (
     Facts,
     Fault,
@@ -208,29 +209,29 @@ def _date_range(cfdi: Comprobante, facts: Facts) -> Iterator[Fault]:
 
 
 HEADER: tuple[Rule, ...] = (
-    Rule("cfdi.40103", "business", "O", _payment_form_absent, "no FormaPago with type T, N or P", types="TNP"),
+    Rule("cfdi.40103", "business", "O", _payment_form_absent, "no FormaPago with type T, N or P"),
     Rule("cfdi.40104", "catalogues", "C", _payment_form_known, "FormaPago is in the catalogue"),
-    Rule("cfdi.40105", "business", "O", _deferred_payment_form, "FormaPago is 99 when MetodoPago is PPD", types="IE"),
+    Rule("cfdi.40105", "business", "O", _deferred_payment_form, "FormaPago is 99 when MetodoPago is PPD"),
     Rule("cfdi.40107", "arithmetic", "C", _subtotal_decimals, "SubTotal has the currency's decimals", "header"),
-    Rule("cfdi.40108", "arithmetic", "O", _subtotal_sum, "SubTotal is the rounded sum of the lines", "header", types="IEN"),
-    Rule("cfdi.40109", "arithmetic", "O", _subtotal_zero, "SubTotal is 0 for types T and P", "header", types="TP"),
-    Rule("cfdi.40110", "arithmetic", "O", _discount_limit, "Descuento is at most SubTotal", "header", when="descuentos"),
-    Rule("cfdi.40111", "arithmetic", "O", _discount_sum, "Descuento is the rounded sum of the lines'", "header", when="descuentos"),
-    Rule("cfdi.40112", "arithmetic", "C", _discount_decimals, "Descuento has the currency's decimals", "header", when="descuentos"),
+    Rule("cfdi.40108", "arithmetic", "O", _subtotal_sum, "SubTotal is the rounded sum of the lines", "header"),
+    Rule("cfdi.40109", "arithmetic", "O", _subtotal_zero, "SubTotal is 0 for types T and P", "header"),
+    Rule("cfdi.40110", "arithmetic", "O", _discount_limit, "Descuento is at most SubTotal", "header"),
+    Rule("cfdi.40111", "arithmetic", "O", _discount_sum, "Descuento is the rounded sum of the lines'", "header"),
+    Rule("cfdi.40112", "arithmetic", "C", _discount_decimals, "Descuento has the currency's decimals", "header"),
     Rule("cfdi.40113", "catalogues", "C", _currency_known, "Moneda is in the catalogue"),
-    Rule("cfdi.40114", "business", "O", _peso_rate, "TipoCambio is 1 or absent in pesos", when="tipo_cambio"),
+    Rule("cfdi.40114", "business", "O", _peso_rate, "TipoCambio is 1 or absent in pesos"),
     Rule("cfdi.40115", "business", "O", _foreign_rate, "a foreign currency has TipoCambio"),
-    Rule("cfdi.40116", "business", "O", _no_currency_rate, "no TipoCambio with XXX", when="tipo_cambio"),
-    Rule("cfdi.40117", "business", "O", _rate_pattern, "TipoCambio is a plain number", when="tipo_cambio"),
+    Rule("cfdi.40116", "business", "O", _no_currency_rate, "no TipoCambio with XXX"),
+    Rule("cfdi.40117", "business", "O", _rate_pattern, "TipoCambio is a plain number"),
     Rule("cfdi.40119", "arithmetic", "O", _grand_total, "Total is the sum of its parts, exactly", "header"),
     Rule("cfdi.40122", "business", "O", _export_complement, "Exportacion 02 has the foreign-trade complement"),
-    Rule("cfdi.40125", "business", "O", _payment_method_absent, "no MetodoPago with type T or P", types="TP"),
+    Rule("cfdi.40125", "business", "O", _payment_method_absent, "no MetodoPago with type T or P"),
     Rule("cfdi.40126", "catalogues", "C", _issue_place_known, "LugarExpedicion is a postal code"),
-    Rule("cfdi.40127", "business", "K", _confirmation_absent, "no Confirmacion", when="confirmacion"),
-    Rule("cfdi.40137", "catalogues", "C", _relation_known, "TipoRelacion is in the catalogue", when="relaciones"),
-    Rule("cfdi.40222", "business", "O", _no_export_complement, "no foreign-trade complement with 01 or 03", when="complementos"),
-    Rule("cfdi.payment_terms", "business", "strict", _payment_terms, "no CondicionesDePago with T, P or N", types="TPN", when="condiciones"),
-    Rule("cfdi.payment_missing", "business", "strict", _payment_missing, "I and E have FormaPago and MetodoPago", types="IE"),
-    Rule("cfdi.currency_of_type", "business", "strict", _currency_of_type, "N is in MXN, P in XXX", types="NP"),
+    Rule("cfdi.40127", "business", "K", _confirmation_absent, "no Confirmacion"),
+    Rule("cfdi.40137", "catalogues", "C", _relation_known, "TipoRelacion is in the catalogue"),
+    Rule("cfdi.40222", "business", "O", _no_export_complement, "no foreign-trade complement with 01 or 03"),
+    Rule("cfdi.payment_terms", "business", "strict", _payment_terms, "no CondicionesDePago with T, P or N"),
+    Rule("cfdi.payment_missing", "business", "strict", _payment_missing, "I and E have FormaPago and MetodoPago"),
+    Rule("cfdi.currency_of_type", "business", "strict", _currency_of_type, "N is in MXN, P in XXX"),
     Rule("cfdi.date_range", "business", "K", _date_range, "Fecha is within 72 hours before the task's `now`"),
 )

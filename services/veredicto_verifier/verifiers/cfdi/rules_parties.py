@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from veredicto_verifier.verifiers.cfdi.comprobante import FOREIGN_RFC, NATIONAL_RFC, Comprobante, Node
+from veredicto_verifier.verifiers.cfdi.comprobante import FOREIGN_RFC, NATIONAL_RFC, Comprobante
+from veredicto_verifier.verifiers.cfdi.nodes import Node
 from veredicto_verifier.verifiers.cfdi.rule import Facts, Fault, Rule, fault, shown
 
 GENERIC = (NATIONAL_RFC, FOREIGN_RFC)
@@ -89,7 +90,7 @@ def _public_rfc(cfdi: Comprobante, facts: Facts) -> Iterator[Fault]:
 
 def _public_name(cfdi: Comprobante, facts: Facts) -> Iterator[Fault]:
     name = cfdi.receptor.get("Nombre") or ""
-    letters = re.sub(r"[\W_]", "", name.upper().replace("Ú", "U"))
+    letters = "".join(filter(str.isalnum, name.upper().replace("Ú", "U")))
     if letters == PUBLIC.replace(" ", "") and name != PUBLIC:
         yield fault(cfdi.receptor, f"Nombre debe escribirse exactamente {PUBLIC}")
 
@@ -169,28 +170,28 @@ def _use_of_type(cfdi: Comprobante, facts: Facts) -> Iterator[Fault]:
 
 
 PARTIES: tuple[Rule, ...] = (
-    Rule("cfdi.40130", "business", "O", _global_node, "an invoice to the public has InformacionGlobal", types="I"),
-    Rule("cfdi.40132", "business", "O", _global_bimester_regime, "Periodicidad 05 needs regime 621", when="global"),
-    Rule("cfdi.40134", "business", "O", _global_months, "Meses is 01 to 12 unless Periodicidad is 05", when="global"),
-    Rule("cfdi.40135", "business", "O", _global_bimesters, "Meses is 13 to 18 when Periodicidad is 05", when="global"),
-    Rule("cfdi.40136", "business", "K", _global_year, "Año is the year of Fecha or up to five before", when="global"),
+    Rule("cfdi.40130", "business", "O", _global_node, "an invoice to the public has InformacionGlobal"),
+    Rule("cfdi.40132", "business", "O", _global_bimester_regime, "Periodicidad 05 needs regime 621"),
+    Rule("cfdi.40134", "business", "O", _global_months, "Meses is 01 to 12 unless Periodicidad is 05"),
+    Rule("cfdi.40135", "business", "O", _global_bimesters, "Meses is 13 to 18 when Periodicidad is 05"),
+    Rule("cfdi.40136", "business", "K", _global_year, "Año is the year of Fecha or up to five before"),
     Rule("cfdi.40140", "catalogues", "C", _issuer_regime_known, "RegimenFiscal is in the catalogue"),
     Rule("cfdi.40141", "business", "C", _issuer_regime_of_person, "RegimenFiscal fits the issuer's kind of person"),
     Rule("cfdi.40146", "business", "O", _public_rfc, "PUBLICO EN GENERAL goes with XAXX010101000"),
-    Rule("cfdi.40149", "business", "O", _generic_place, "a generic RFC has the place of issue as postal code", when="generic"),
-    Rule("cfdi.40151", "business", "O", _residence_absent, "ResidenciaFiscal only for a foreign receiver", when="foreign"),
-    Rule("cfdi.40152", "business", "O", _residence_abroad, "ResidenciaFiscal is not MEX", when="foreign"),
-    Rule("cfdi.40153", "business", "O", _residence_needed, "a foreign receiver with tax number has a residence", when="foreign"),
-    Rule("cfdi.40154", "business", "O", _tax_id_absent, "NumRegIdTrib only for a foreign receiver", when="foreign"),
-    Rule("cfdi.40155", "business", "O", _tax_id_needed, "a foreign receiver of exported goods has a tax number", when="foreign"),
-    Rule("cfdi.40156", "business", "C", _tax_id_pattern, "NumRegIdTrib has the country's pattern", when="foreign"),
+    Rule("cfdi.40149", "business", "O", _generic_place, "a generic RFC has the place of issue as postal code"),
+    Rule("cfdi.40151", "business", "O", _residence_absent, "ResidenciaFiscal only for a foreign receiver"),
+    Rule("cfdi.40152", "business", "O", _residence_abroad, "ResidenciaFiscal is not MEX"),
+    Rule("cfdi.40153", "business", "O", _residence_needed, "a foreign receiver with tax number has a residence"),
+    Rule("cfdi.40154", "business", "O", _tax_id_absent, "NumRegIdTrib only for a foreign receiver"),
+    Rule("cfdi.40155", "business", "O", _tax_id_needed, "a foreign receiver of exported goods has a tax number"),
+    Rule("cfdi.40156", "business", "C", _tax_id_pattern, "NumRegIdTrib has the country's pattern"),
     Rule("cfdi.40157", "catalogues", "C", _receiver_regime_known, "RegimenFiscalReceptor is in the catalogue"),
     Rule("cfdi.40158", "business", "C", _receiver_regime_of_person, "the receiver's regime fits its kind of person"),
-    Rule("cfdi.40159", "business", "O", _generic_regime, "a generic RFC has regime 616", when="generic"),
+    Rule("cfdi.40159", "business", "O", _generic_regime, "a generic RFC has regime 616"),
     Rule("cfdi.40160", "catalogues", "C", _use_known, "UsoCFDI is in the catalogue"),
     Rule("cfdi.40161", "business", "C", _use_of_receiver, "UsoCFDI fits the receiver's person and regime"),
     Rule("cfdi.receiver_place", "catalogues", "strict", _receiver_place_known, "DomicilioFiscalReceptor exists"),
-    Rule("cfdi.global_only_public", "business", "strict", _global_only_public, "InformacionGlobal only to the public", when="global"),
+    Rule("cfdi.global_only_public", "business", "strict", _global_only_public, "InformacionGlobal only to the public"),
     Rule("cfdi.public_name", "business", "strict", _public_name, "no near-variant of PUBLICO EN GENERAL"),
     Rule("cfdi.use_of_type", "business", "strict", _use_of_type, "P has CP01, N has CN01, a foreigner S01"),
 )

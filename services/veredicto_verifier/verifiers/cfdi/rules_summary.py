@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from veredicto_verifier.verifiers.cfdi.comprobante import Comprobante, Node, tax_key
+from veredicto_verifier.verifiers.cfdi.comprobante import Comprobante
+from veredicto_verifier.verifiers.cfdi.nodes import Node, tax_key
 from veredicto_verifier.verifiers.cfdi.rule import (
     Facts,
     Fault,
@@ -16,6 +17,7 @@ from veredicto_verifier.verifiers.cfdi.rule import (
     shown,
     total,
 )
+
 
 def _traslados(cfdi: Comprobante) -> tuple[Node, ...]:
     return cfdi.impuestos.traslados if cfdi.impuestos else ()
@@ -88,14 +90,20 @@ def _transfer_total_there(cfdi: Comprobante, facts: Facts) -> Iterator[Fault]:
 
 
 def _withheld_once(cfdi: Comprobante, facts: Facts) -> Iterator[Fault]:
-    counts = Counter(tax.get("Impuesto") for tax in _retenciones(cfdi))
+    taxes = [tax.get("Impuesto") for tax in _retenciones(cfdi)]
+    if len(set(taxes)) == len(taxes):
+        return
+    counts = Counter(taxes)
     for tax in _retenciones(cfdi):
         if counts[tax.get("Impuesto")] > 1:
             yield fault(tax, f"hay más de una retención del impuesto {shown(tax.get('Impuesto'))}")
 
 
 def _transfer_once(cfdi: Comprobante, facts: Facts) -> Iterator[Fault]:
-    counts = Counter(tax_key(tax) for tax in _traslados(cfdi))
+    keys = [tax_key(tax) for tax in _traslados(cfdi)]
+    if len(set(keys)) == len(keys):
+        return
+    counts = Counter(keys)
     for tax in _traslados(cfdi):
         if counts[tax_key(tax)] > 1:
             yield fault(tax, "hay más de un traslado con el mismo impuesto, factor y tasa")
@@ -161,23 +169,23 @@ def _same_groups(cfdi: Comprobante, facts: Facts) -> Iterator[Fault]:
 
 
 SUMMARY: tuple[Rule, ...] = (
-    Rule("cfdi.40201", "business", "O", _summary_absent, "no Impuestos with type T or P", types="TP"),
+    Rule("cfdi.40201", "business", "O", _summary_absent, "no Impuestos with type T or P"),
     Rule("cfdi.40202", "arithmetic", "C", _withheld_total_decimals, "the withheld total's decimals", "summary"),
     Rule("cfdi.40203", "arithmetic", "O", _withheld_total, "the withheld total is the sum of its nodes", "summary"),
     Rule("cfdi.40204", "arithmetic", "C", _transfer_total_decimals, "the transferred total's decimals", "summary"),
     Rule("cfdi.40205", "arithmetic", "O", _transfer_total, "the transferred total is the sum of its nodes", "summary"),
-    Rule("cfdi.40206", "arithmetic", "O", _withheld_total_there, "retenciones have a total (also 40209)", "summary", when="retenciones"),
-    Rule("cfdi.40208", "arithmetic", "O", _withheld_once, "one retención an impuesto", "summary", when="retenciones"),
-    Rule("cfdi.40210", "arithmetic", "C", _withheld_decimals, "a retención has the currency's decimals", "summary", when="retenciones"),
-    Rule("cfdi.40211", "arithmetic", "O", _withheld_sum, "a retención is the rounded sum of the lines'", "summary", when="retenciones"),
+    Rule("cfdi.40206", "arithmetic", "O", _withheld_total_there, "retenciones have a total (also 40209)", "summary"),
+    Rule("cfdi.40208", "arithmetic", "O", _withheld_once, "one retención an impuesto", "summary"),
+    Rule("cfdi.40210", "arithmetic", "C", _withheld_decimals, "a retención has the currency's decimals", "summary"),
+    Rule("cfdi.40211", "arithmetic", "O", _withheld_sum, "a retención is the rounded sum of the lines'", "summary"),
     Rule("cfdi.40212", "arithmetic", "O", _transfer_total_there, "traslados have a total", "summary"),
-    Rule("cfdi.40213", "arithmetic", "O", _exempt_only_bare, "an exempt-only summary has three attributes", "summary", when="exentos"),
+    Rule("cfdi.40213", "arithmetic", "O", _exempt_only_bare, "an exempt-only summary has three attributes", "summary"),
     Rule("cfdi.40214", "arithmetic", "C", _basis_decimals, "Base has the currency's decimals", "summary"),
     Rule("cfdi.40215", "arithmetic", "O", _basis_sum, "Base is the rounded sum of the lines'", "summary"),
-    Rule("cfdi.40216", "arithmetic", "O", _exempt_basis_sum, "an exempt-only Base is the rounded sum", "summary", when="exentos"),
+    Rule("cfdi.40216", "arithmetic", "O", _exempt_basis_sum, "an exempt-only Base is the rounded sum", "summary"),
     Rule("cfdi.40218", "arithmetic", "O", _transfer_once, "one traslado a tax, factor and rate", "summary"),
     Rule("cfdi.40219", "catalogues", "C", _rates_known, "TasaOCuota of the summary is in the catalogue"),
     Rule("cfdi.40220", "arithmetic", "C", _transfer_decimals, "a traslado has the currency's decimals", "summary"),
     Rule("cfdi.40221", "arithmetic", "O", _transfer_sum, "a traslado is the rounded sum of the lines'", "summary"),
-    Rule("cfdi.strict_groups", "arithmetic", "strict", _same_groups, "the summary lists the lines' taxes", "summary", types="IEN"),
+    Rule("cfdi.strict_groups", "arithmetic", "strict", _same_groups, "the summary lists the lines' taxes", "summary"),
 )
