@@ -6,6 +6,7 @@ after them all run, so that a shaped score can tell a near miss from a far one.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from decimal import localcontext
@@ -23,6 +24,7 @@ from veredicto_verifier.verifiers.cfdi.reference import write_reference
 from veredicto_verifier.verifiers.cfdi.rfc import suspicious_rfcs
 from veredicto_verifier.verifiers.cfdi.rule import Facts, Fault, Layer
 from veredicto_verifier.verifiers.cfdi.rules import EXACT, RULES, run_rules
+from veredicto_verifier.verifiers.cfdi.schema_codes import MEANINGS
 from veredicto_verifier.verifiers.cfdi.schemas import SchemaFault, load_schema, schema_faults
 from veredicto_verifier.verifiers.cfdi.scoring import WEIGHTS, Findings, shaped_score
 from veredicto_verifier.verifiers.cfdi.spec import CfdiSpec, Request
@@ -133,7 +135,7 @@ def _prove(task: CfdiTask, request: Request) -> None:
     found = examine(task, root)
     if found.passed:
         return
-    wrong = [f"cfdi.xsd at {fault.path[:60]} {fault.attribute}" for fault in found.schema[:2]]
+    wrong = [f"{fault.code} at {fault.path[:60]} {fault.attribute}" for fault in found.schema[:2]]
     wrong += [f"{code} at {faults[0].path}" for code, faults in found.faults.items()]
     wrong += [aspect.code for aspect in found.aspects if aspect.fraction != 1]
     text = "; ".join(wrong)[:180]
@@ -171,7 +173,8 @@ def _flood(root: etree._Element, task: CfdiTask) -> Grade | None:
 
 
 def _checks(task: CfdiTask, found: Examination, findings: Findings) -> list[Check]:
-    checks = [_passed("contract"), _passed("well_formed"), _schema_check(found.schema)]
+    checks = [_passed("contract"), _passed("well_formed")]
+    checks += _layer_checks("xsd", _schema_reasons(found.schema), 0.0)
     layers: tuple[Layer, ...] = ("catalogues", "arithmetic", "business")
     for layer in layers:
         codes = [code for code in found.faults if RULES[code].layer == layer]
@@ -206,14 +209,17 @@ def _capped(checks: list[Check]) -> list[Check]:
     return [*kept, replace(failed[0], reason=reason)]
 
 
-def _schema_check(faults: list[SchemaFault]) -> Check:
-    if not faults:
-        return _passed("xsd")
-    first = faults[0]
-    at = f"@{first.attribute[:30]}" if first.attribute else ""
-    more = f" (y {len(faults) - 1} más)" if len(faults) > 1 else ""
-    path = first.path if len(first.path) <= 60 else "…" + first.path[-59:]
-    return _failed("xsd", "cfdi.xsd", f"XSD {first.kind} en la línea {first.line}: {path}{at}{more}")
+def _schema_reasons(faults: list[SchemaFault]) -> dict[str, str]:
+    """One reason for each code, of its first fault."""
+    counts = Counter(fault.code for fault in faults)
+    reasons: dict[str, str] = {}
+    for fault in faults:
+        at = f"@{fault.attribute[:30]}" if fault.attribute else ""
+        more = f" (y {counts[fault.code] - 1} más)" if counts[fault.code] > 1 else ""
+        path = fault.path if len(fault.path) <= 60 else "…" + fault.path[-59:]
+        said = MEANINGS[fault.kind][1] if fault.kind else "el esquema no lo admite"
+        reasons.setdefault(fault.code, f"línea {fault.line}: {path}{at}: {said}{more}")
+    return reasons
 
 
 def _reason(faults: list[Fault]) -> str:

@@ -14,6 +14,7 @@ from veredicto_verifier.verifiers.cfdi.rules_header import HEADER
 from veredicto_verifier.verifiers.cfdi.rules_parties import PARTIES
 from veredicto_verifier.verifiers.cfdi.rules_strict import STRICT
 from veredicto_verifier.verifiers.cfdi.rules_summary import SUMMARY
+from veredicto_verifier.verifiers.cfdi.schema_codes import BY_ATTRIBUTE
 
 EXACT = Context(prec=120)
 """For every computation: products of two 24-digit numbers and their sums are exact."""
@@ -47,11 +48,8 @@ NOT_CHECKED: Mapping[str, str] = {
 }
 """Codes of SAT's matrix that this version does not decide, with the reason."""
 
-BY_SCHEMA: tuple[str, ...] = (
-    "40101", "40121", "40123", "40124", "40131", "40133", "40150", "40170", "40174", "40175", "40176", "40181",
-    "40182", "40183", "40207", "40217",
-)  # fmt: skip
-"""Codes whose condition is the schema's own, reported as `cfdi.xsd`."""
+BY_SCHEMA: tuple[str, ...] = tuple(BY_ATTRIBUTE.values())
+"""Codes whose condition is the schema's own."""
 
 SAME_AS: Mapping[str, str] = {"40200": "40195", "40209": "40206"}
 """Codes whose condition another code already states."""

@@ -19,6 +19,8 @@ from typing import Any, NamedTuple, cast
 
 from lxml import etree
 
+from veredicto_verifier.verifiers.cfdi.schema_codes import ELEMENT, VALUES, code_of, kind_of
+
 PREBUILT = Path(__file__).parent / "data"
 MANIFEST = "manifest.json"
 WRAPPER = "xsd/all.xsd"
@@ -30,8 +32,9 @@ NAMESPACE = re.compile(r"\{[^}]*\}")
 
 
 class SchemaFault(NamedTuple):
-    """One error of the schema: its type in libxml2's words, line, path of the element, attribute (or empty)."""
+    """One error of the schema: its code, its kind (empty: unnamed), line, path of the element, attribute (or empty)."""
 
+    code: str
     kind: str
     line: int
     path: str
@@ -96,7 +99,7 @@ def schema_faults(root: etree._Element) -> list[SchemaFault]:
     for addenda in addendas:
         root.remove(addenda)
     schema = load_schema()
-    faults = [] if schema.validate(root) else [_fault(error) for error in cast(Any, schema.error_log)]
+    faults = [] if schema.validate(root) else _specific([_fault(error) for error in cast(Any, schema.error_log)])
     for name, before in filled.items():
         if before is None:
             del root.attrib[name]
@@ -107,9 +110,17 @@ def schema_faults(root: etree._Element) -> list[SchemaFault]:
 
 
 def _fault(error: etree._LogEntry) -> SchemaFault:
-    found = ATTRIBUTE.search(error.message)
+    found, named = ATTRIBUTE.search(error.message), ELEMENT.search(error.message)
+    attribute, element = found.group(1) if found else "", named.group(1) if named else ""
     path = NAMESPACE.sub("", error.path or "")
-    return SchemaFault(error.type_name.removeprefix("SCHEMAV_"), error.line, path, found.group(1) if found else "")
+    kind = kind_of(error.type_name.removeprefix("SCHEMAV_"), error.message)
+    return SchemaFault(code_of(kind, element, attribute, path.count("/")), kind, error.line, path, attribute)
+
+
+def _specific(faults: list[SchemaFault]) -> list[SchemaFault]:
+    """Without the second word on a value: libxml2 says after "wrong pattern" that the type does not fit either."""
+    named = {(fault.path, fault.attribute) for fault in faults if fault.kind in VALUES and fault.kind != "datatype"}
+    return [fault for fault in faults if fault.kind != "datatype" or (fault.path, fault.attribute) not in named]
 
 
 def _build_into(folder: Path) -> None:
