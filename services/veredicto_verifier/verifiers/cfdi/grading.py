@@ -94,19 +94,23 @@ def prepare(spec: CfdiSpec, context: TaskContext) -> CfdiTask:
 
 def grade(task: CfdiTask, answer: Answer) -> Grade:
     """Judge the answer's text; never raises for anything it can hold."""
-    limits = DocumentRules(task.spec.max_bytes, task.spec.max_elements)
-    document = parse_document(answer.text, limits)
-    if isinstance(document, Refusal):
-        return _refused(document)
-    stopped = _wrong_root(document.root) or _flood(document.root, task)
-    if stopped is not None:
-        return stopped
+    document = judge_form(task, answer.text)
+    if isinstance(document, Grade):
+        return document
     found = examine(task, document.root)
     flags = _flags(document, found.cfdi, task)
     if found.passed:
         return Grade(True, PASSED if task.expected else PASSED_ALONE, flags=flags)
     findings = _findings(task, found)
     return Grade(False, tuple(_checks(task, found, findings)), shaped_score(findings), flags)
+
+
+def judge_form(task: CfdiTask, text: str) -> Document | Grade:
+    """The document in an answer, or the verdict when contract or form fail, after which nothing else is looked at."""
+    document = parse_document(text, DocumentRules(task.spec.max_bytes, task.spec.max_elements))
+    if isinstance(document, Refusal):
+        return _refused(document)
+    return _wrong_root(document.root) or _flood(document.root, task) or document
 
 
 def examine(task: CfdiTask, root: etree._Element) -> Examination:

@@ -14,6 +14,8 @@ import re
 import shutil
 import stat
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple, cast
 
@@ -88,9 +90,17 @@ def load_schema() -> etree.XMLSchema:
 
 
 def schema_faults(root: etree._Element) -> list[SchemaFault]:
-    """What the schema says against an unsealed invoice, in document order; the tree is given back as it came.
+    """What the schema says against an unsealed invoice, in document order; the tree is given back as it came."""
+    schema = load_schema()
+    with filled_in(root):
+        return [] if schema.validate(root) else _specific([_fault(error) for error in cast(Any, schema.error_log)])
 
-    Absent or empty seal attributes are filled in for the check, and the Addenda, which SAT ignores, is taken out.
+
+@contextmanager
+def filled_in(root: etree._Element) -> Iterator[None]:
+    """The invoice as its schema is asked about it.
+
+    Absent or empty seal attributes are filled in, and the Addenda, which SAT ignores, is taken out.
     """
     filled = {name: root.get(name) for name in SEAL if not root.get(name)}
     addendas = [*root.iterchildren(ADDENDA)]
@@ -98,15 +108,13 @@ def schema_faults(root: etree._Element) -> list[SchemaFault]:
         root.set(name, SEAL[name])
     for addenda in addendas:
         root.remove(addenda)
-    schema = load_schema()
-    faults = [] if schema.validate(root) else _specific([_fault(error) for error in cast(Any, schema.error_log)])
+    yield
     for name, before in filled.items():
         if before is None:
             del root.attrib[name]
         else:
             root.set(name, before)
     root.extend(addendas)
-    return faults
 
 
 def _fault(error: etree._LogEntry) -> SchemaFault:
