@@ -64,19 +64,58 @@ def part(key: str = "43211503", price: str = "10.00", amount: str = "10.00") -> 
     return within(PART.format(key=key, price=price, amount=amount))
 
 
+CONCEPTS_OF_TRASLADO = TRASLADO[TRASLADO.index("<cfdi:Conceptos>") : TRASLADO.index("</cfdi:Comprobante>")]
+LINE_IVA = (
+    '<cfdi:Concepto ClaveProdServ="80101500" Cantidad="1" ClaveUnidad="E48" Descripcion="Consultoría de procesos" '
+)
+LINE_IVA += 'ValorUnitario="1000.00" Importe="1000.00" ObjetoImp="02"><cfdi:Impuestos><cfdi:Traslados><cfdi:Traslado '
+LINE_IVA += 'Base="1000.00" Impuesto="002" TipoFactor="Tasa"'
+LINE_ISR = 'Base="451.00" Impuesto="001" TipoFactor="Tasa"'
+
+
 HEADER = (
-    mutant("fecha-con-zona", "simple", "cfdi.xsd", ("T10:00:00", "T10:00:00Z")),
-    mutant("exponente", "simple", "cfdi.xsd", ('SubTotal="1000.00"', 'SubTotal="1E3"')),
-    mutant("coma-decimal", "simple", "cfdi.xsd", ('Total="1160.00" Tipo', 'Total="1160,00" Tipo')),
-    mutant("rfc-minusculas", "simple", "cfdi.xsd", ('Rfc="CACX7605101P8"', 'Rfc="cacx7605101p8"')),
-    mutant("atributo-desconocido", "simple", "cfdi.xsd", ('Moneda="MXN"', 'Moneda="MXN" Extra="1"')),
+    mutant("fecha-con-zona", "simple", "cfdi.40101", ("T10:00:00", "T10:00:00Z")),
+    mutant("exponente", "simple", "cfdi.xsd.datatype", ('SubTotal="1000.00"', 'SubTotal="1E3"')),
+    mutant("coma-decimal", "simple", "cfdi.xsd.datatype", ('Total="1160.00" Tipo', 'Total="1160,00" Tipo')),
+    mutant("rfc-minusculas", "simple", "cfdi.xsd.pattern", ('Rfc="CACX7605101P8"', 'Rfc="cacx7605101p8"')),
+    mutant(
+        "atributo-desconocido", "simple", "cfdi.xsd.unexpected_attribute", ('Moneda="MXN"', 'Moneda="MXN" Extra="1"')
+    ),
     mutant(
         "xsi-nil",
         "simple",
-        "cfdi.xsd",
+        "cfdi.xsd.nil",
         ("<cfdi:Emisor", '<cfdi:Emisor xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance" xsi:nil="true"'),
     ),
-    mutant("sin-fecha", "simple", "cfdi.xsd", (' Fecha="2026-11-30T10:00:00"', "")),
+    mutant("sin-fecha", "simple", "cfdi.xsd.missing_attribute", (' Fecha="2026-11-30T10:00:00"', "")),
+    mutant("sin-emisor", "simple", "cfdi.xsd.unexpected_element", ("<cfdi:Emisor", "<cfdi:Otro/><cfdi:Emisor")),
+    mutant("sin-conceptos", "?traslado", "cfdi.xsd.missing_element", (CONCEPTS_OF_TRASLADO, "")),
+    mutant("texto-suelto", "simple", "cfdi.xsd.unexpected_text", ("<cfdi:Emisor", "texto<cfdi:Emisor")),
+    mutant("rfc-corto", "simple", "cfdi.xsd.length", ('Rfc="CACX7605101P8"', 'Rfc="CACX"')),
+    mutant("cantidad-cero", "simple", "cfdi.xsd.range", ('Cantidad="1"', 'Cantidad="0"')),
+    mutant("cantidad-decimales", "simple", "cfdi.xsd.digits", ('Cantidad="1"', 'Cantidad="1.0000001"')),
+    mutant("anio-lejano", "publico", "cfdi.xsd.range", ('Año="2026"', 'Año="1999"')),
+    mutant("divisa-minusculas", "simple", "cfdi.xsd.enumeration", ('Moneda="MXN"', 'Moneda="mxn"')),
+    mutant("tipo-otro", "simple", "cfdi.40121", ('TipoDeComprobante="I"', 'TipoDeComprobante="X"')),
+    mutant("exportacion-otra", "simple", "cfdi.40123", ('Exportacion="01"', 'Exportacion="09"')),
+    mutant("metodo-otro", "simple", "cfdi.40124", ('MetodoPago="PUE"', 'MetodoPago="PPP"')),
+    mutant("periodicidad-otra", "publico", "cfdi.40131", ('Periodicidad="04"', 'Periodicidad="09"')),
+    mutant("meses-otros", "publico", "cfdi.40133", ('Meses="11"', 'Meses="19"')),
+    mutant("residencia-otra", "simple", "cfdi.40150", ('Receptor="36257"', 'Receptor="36257" ResidenciaFiscal="XXX"')),
+    mutant("objeto-otro", "simple", "cfdi.40170", ('ObjetoImp="02"', 'ObjetoImp="99"')),
+    mutant("base-cero", "simple", "cfdi.40174", (LINE_IVA, LINE_IVA.replace('"1000.00"', '"0"'))),
+    mutant("impuesto-otro-xsd", "simple", "cfdi.40175", (LINE_IVA, LINE_IVA.replace('"002"', '"009"'))),
+    mutant("factor-otro", "simple", "cfdi.40176", (LINE_IVA, LINE_IVA.replace('"Tasa"', '"tasa"'))),
+    mutant("base-cero-retencion", "ingreso", "cfdi.40181", (LINE_ISR, LINE_ISR.replace('"451.00"', '"0"'))),
+    mutant("impuesto-otro-retencion", "ingreso", "cfdi.40182", (LINE_ISR, LINE_ISR.replace('"001"', '"009"'))),
+    mutant("factor-otro-retencion", "ingreso", "cfdi.40183", (LINE_ISR, LINE_ISR.replace('"Tasa"', '"tasa"'))),
+    mutant("impuesto-otro-resumen", "ingreso", "cfdi.40207", ('Impuesto="001" Importe', 'Impuesto="009" Importe')),
+    mutant(
+        "impuesto-otro-traslado",
+        "ingreso",
+        "cfdi.40217",
+        ('Base="1451.00" Impuesto="002"', 'Base="1451.00" Impuesto="009"'),
+    ),
     mutant("forma-en-traslado", "?traslado", "cfdi.40103", ('Moneda="XXX"', 'Moneda="XXX" FormaPago="01"')),
     mutant("forma-retirada", "simple", "cfdi.40104", ('FormaPago="03"', 'FormaPago="07"')),
     mutant("ppd-sin-99", "credito", "cfdi.40105", ('FormaPago="99"', 'FormaPago="03"')),

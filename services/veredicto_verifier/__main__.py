@@ -1,4 +1,4 @@
-"""The program `veredicto`: serve, score, audit, pack, verifiers, keys."""
+"""The program `veredicto`: serve, score, audit, pack, cfdi, verifiers, keys."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from rich.table import Table
 
 from veredicto_verifier import logs
 from veredicto_verifier.app import create_app
+from veredicto_verifier.cfdi_cli import cfdi_app
 from veredicto_verifier.keys import Keys
 from veredicto_verifier.ledger.cli import audit_app
 from veredicto_verifier.offline import score_file
@@ -29,6 +30,7 @@ keys_app = typer.Typer(no_args_is_help=True, help="API keys; without any, the se
 app.add_typer(audit_app, name="audit", help="Question the ledger.")
 app.add_typer(pack_app, name="pack", help="List, check and make packs of tasks.")
 app.add_typer(keys_app, name="keys")
+app.add_typer(cfdi_app, name="cfdi")
 
 DataDir = Annotated[Path, typer.Option("--data-dir", help="Folder of the ledger, the pack cache and the keys.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for machines.")]
@@ -73,6 +75,7 @@ def serve(
 def score(
     file: Annotated[Path, typer.Argument(exists=True, dir_okay=False, help="Items, one JSON a line; or an answer.")],
     spec: Annotated[Path | None, typer.Option(help='A task `{"verifier", "spec"}` for an answer file.')] = None,
+    verifier: Annotated[str | None, typer.Option(help="Judge an answer file by it; --spec is then its spec.")] = None,
     data_dir: Annotated[Path | None, typer.Option("--data-dir", help="Record the verdicts here.")] = None,
     packs: Annotated[list[Path] | None, typer.Option(help="A pack folder; may be repeated.")] = None,
 ) -> None:
@@ -80,7 +83,8 @@ def score(
     logs.configure("warning")
     if data_dir is None:
         typer.echo("no --data-dir: nothing is recorded and `record` is null", err=True)
-    for result in asyncio.run(score_file(file, spec=spec, data_dir=data_dir, packs=tuple(packs or ()))):
+    scored = score_file(file, spec=spec, verifier=verifier, data_dir=data_dir, packs=tuple(packs or ()))
+    for result in asyncio.run(scored):
         typer.echo(json.dumps(result, ensure_ascii=False))
 
 

@@ -19,14 +19,16 @@ from veredicto_verifier.settings import Settings
 
 
 async def score_file(
-    file: Path, *, spec: Path | None, data_dir: Path | None, packs: Sequence[Path]
+    file: Path, *, spec: Path | None, verifier: str | None = None, data_dir: Path | None, packs: Sequence[Path]
 ) -> list[dict[str, Any]]:
     """Results for the items of a JSONL file, or for one answer file judged by the task in `spec`.
+
+    With `verifier` the answer file is judged by that verifier, and `spec` holds its spec alone (none: every default).
 
     `record` is null without a data folder. The request id names the file.
     """
     settings = Settings(packs=tuple(packs))
-    items = _items(file, spec, settings.max_completion_bytes)
+    items = _items(file, _task(spec, verifier), settings.max_completion_bytes)
     stamps = stamp_verifiers()
     async with AsyncExitStack() as stack:
         folder = data_dir or Path(stack.enter_context(TemporaryDirectory()))
@@ -45,10 +47,16 @@ async def score_file(
     return [answers.result(one, record, stamps) for one, record in zip(scored, records, strict=True)]
 
 
-def _items(file: Path, spec: Path | None, limit: int) -> list[ParsedItem]:
+def _task(spec: Path | None, verifier: str | None) -> Any:
+    body = None if spec is None else json.loads(spec.read_text("utf-8"))
+    if verifier is None or (isinstance(body, dict) and "verifier" in body):
+        return body
+    return {"verifier": verifier, "spec": {} if body is None else body}
+
+
+def _items(file: Path, task: Any, limit: int) -> list[ParsedItem]:
     text = file.read_text(encoding="utf-8", errors="surrogateescape")
-    if spec is not None:
-        task = json.loads(spec.read_text("utf-8"))
+    if task is not None:
         return [parse_item({"id": file.name[:256], "completion": text, "task": task}, max_completion_bytes=limit)]
     lines = enumerate(text.split("\n"), 1)  # not splitlines: U+2028 may stand in a JSON string
     return [_item(number, line, limit) for number, line in lines if line.strip()]

@@ -6,6 +6,7 @@ Comments and (where allowed) processing instructions are dropped, so that only e
 
 from __future__ import annotations
 
+import functools
 import re
 from dataclasses import dataclass
 from itertools import islice
@@ -74,13 +75,19 @@ def parse_document(text: str, rules: DocumentRules) -> Document | Refusal:
         root = etree.fromstring(content, _parser())
     except etree.XMLSyntaxError as error:
         return _explain(error, body)
-    if sum(1 for _ in islice(root.iter(), rules.max_elements + 1)) > rules.max_elements:
+    # Every element has a `<` of its own, so few of those need no counting.
+    if body.count("<") > rules.max_elements and _exceeds(root, rules.max_elements):
         return Refusal("too_many_elements", detail=f"{rules.max_elements}")
     return Document(root, len(content), _comment_bytes(body))
 
 
+def _exceeds(root: etree._Element, most: int) -> bool:
+    return sum(1 for _ in islice(root.iter(), most + 1)) > most
+
+
+@functools.cache
 def _parser() -> etree.XMLParser:
-    """A parser with every power off; one per document, since a shared one serialises threads on a lock."""
+    """A parser with every power off, for all documents of this process (several threads would wait on its lock)."""
     return etree.XMLParser(
         resolve_entities=False,
         no_network=True,

@@ -12,6 +12,7 @@ from veredicto_verifier.verifiers.cfdi.catalogues import tables_digest
 from veredicto_verifier.verifiers.cfdi.grading import CfdiTask, grade, prepare
 from veredicto_verifier.verifiers.cfdi.probes import BAD, EXAMPLE, GOOD
 from veredicto_verifier.verifiers.cfdi.rules import RULES
+from veredicto_verifier.verifiers.cfdi.schema_codes import CODES as SCHEMA_CODES
 from veredicto_verifier.verifiers.cfdi.schemas import data_digest
 from veredicto_verifier.verifiers.cfdi.spec import CfdiSpec
 from veredicto_verifier.verifiers.xml_document import CAUSES
@@ -21,7 +22,7 @@ CODES: Mapping[str, str] = {
     "cfdi.too_many_concepts": "the document has more than twice the lines asked for, plus five",
     "cfdi.wrong_root": "the root is not a CFDI invoice",
     "cfdi.wrong_version": "an invoice of another version than 4.0",
-    "cfdi.xsd": "SAT's schema refuses the document",
+    **SCHEMA_CODES,
     **{code: f"broken: {rule.meaning}" for code, rule in RULES.items()},
     "cfdi.match_emisor": "the issuer is not the one of the request",
     "cfdi.match_receptor": "the receiver is not the one of the request",

@@ -68,13 +68,11 @@ class Catalogues:
 
     def has_rate(self, impuesto: str | None, factor: str | None, rate: Decimal, *, retencion: bool) -> bool:
         """Whether c_TasaOCuota admits the rate for that tax, factor and side."""
-        return any(
-            row.impuesto == impuesto
-            and row.factor == factor
-            and (row.retencion if retencion else row.traslado)
-            and row.low <= rate <= row.high
-            for row in self.rates
-        )
+        for row in self.rates:
+            of_side = row.retencion if retencion else row.traslado
+            if of_side and row.impuesto == impuesto and row.factor == factor and row.low <= rate <= row.high:
+                return True
+        return False
 
 
 @functools.cache

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from decimal import Decimal
 
-from veredicto_verifier.verifiers.cfdi.comprobante import Comprobante, Node
+from veredicto_verifier.verifiers.cfdi.comprobante import Comprobante
+from veredicto_verifier.verifiers.cfdi.nodes import Node
 
 ADMITTED = 1
 """So many values may coincide by chance."""

@@ -7,12 +7,16 @@ admits can be recognised.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from decimal import ROUND_HALF_UP, Decimal
 
-from veredicto_verifier.verifiers.cfdi.request import Concepto, Impuesto, Request
+from veredicto_verifier.verifiers.cfdi.request import Concepto, Emisor, Impuesto, Receptor, Request
 
+Pair = tuple[str, str]
+"""Name of an attribute and its text."""
+Identity = tuple[str | None, str | None, str | None, str | None]
+"""ClaveProdServ, Descripcion, and Cantidad and ValorUnitario without the zeros that say nothing (`plain`)."""
 TaxKey = tuple[str, str, Decimal | None]
 BASE_ROUNDINGS = Decimal(3)
 """A base may add up three rounded amounts: the line's, its discount and its IEPS."""
@@ -30,8 +34,9 @@ class ExpectedTax:
 
 @dataclass(frozen=True, slots=True)
 class ExpectedLine:
-    """One line with its exact amounts."""
+    """One line with its exact amounts; `texts` are the attributes that must read so."""
 
+    texts: tuple[Pair, ...]
     request: Concepto
     quantity: Decimal
     price: Decimal
@@ -55,10 +60,15 @@ class Sum:
 
 @dataclass(frozen=True, slots=True)
 class Expected:
-    """What a document must say to match the request."""
+    """What a document must say to match the request; `emisor`, `receptor` and `header` are attributes and texts."""
 
     decimals: int
+    emisor: tuple[Pair, ...]
+    receptor: tuple[Pair, ...]
+    header: tuple[Pair, ...]
     lines: tuple[ExpectedLine, ...]
+    waiting: Mapping[Identity, tuple[ExpectedLine, ...]]
+    """The lines by what identifies them."""
     subtotal: Sum
     discount: Sum | None
     traslados: Mapping[TaxKey, tuple[Sum, Sum | None]]
@@ -85,13 +95,72 @@ def expect(request: Request, decimals: int) -> Expected:
         sum((one.exact * sign for one, sign in signed if one), Decimal(0)),
         sum((one.slack for one, _sign in signed if one), Decimal(0)),
     )
-    return Expected(decimals, lines, subtotal, discount, traslados, retenciones, transferred, withheld, total)
+    return Expected(
+        decimals,
+        _issuer(request.emisor),
+        _receiver(request.receptor),
+        tuple(_header(request)),
+        lines,
+        _waiting(lines),
+        subtotal,
+        discount,
+        traslados,
+        retenciones,
+        transferred,
+        withheld,
+        total,
+    )
 
 
 def agrees(found: Decimal, written: int, exact: Decimal, decimals: int) -> bool:
     """Whether `found`, written with `written` decimals, is `exact` rounded there, or to the currency's `decimals`."""
     unit = Decimal(1).scaleb(-max(written, decimals))
     return found == exact.quantize(unit, rounding=ROUND_HALF_UP)
+
+
+def plain(text: str) -> str:
+    """A number's text without trailing zeros: equal for equal numbers, and cheaper to look up than they are."""
+    return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+def _issuer(asked: Emisor) -> tuple[Pair, ...]:
+    return ("Rfc", asked.rfc), ("Nombre", asked.nombre), ("RegimenFiscal", asked.regimen_fiscal)
+
+
+def _receiver(asked: Receptor) -> tuple[Pair, ...]:
+    return (
+        ("Rfc", asked.rfc),
+        ("Nombre", asked.nombre),
+        ("DomicilioFiscalReceptor", asked.domicilio_fiscal),
+        ("RegimenFiscalReceptor", asked.regimen_fiscal),
+        ("UsoCFDI", asked.uso_cfdi),
+    )
+
+
+def _header(request: Request) -> Iterator[Pair]:
+    yield "TipoDeComprobante", request.tipo
+    yield "Fecha", request.fecha.isoformat()
+    yield "LugarExpedicion", request.lugar_expedicion
+    yield "Moneda", request.moneda
+    yield "MetodoPago", request.metodo_pago
+    yield "FormaPago", request.forma_pago
+    yield "Exportacion", request.exportacion
+    for name, value in (
+        ("Serie", request.serie),
+        ("Folio", request.folio),
+        ("CondicionesDePago", request.condiciones_de_pago),
+    ):
+        if value is not None:
+            yield name, value
+
+
+def _waiting(lines: tuple[ExpectedLine, ...]) -> dict[Identity, tuple[ExpectedLine, ...]]:
+    waiting: dict[Identity, tuple[ExpectedLine, ...]] = {}
+    for line in lines:
+        asked = line.request
+        identity = asked.clave_prod_serv, asked.descripcion, plain(asked.cantidad), plain(asked.valor_unitario)
+        waiting[identity] = (*waiting.get(identity, ()), line)
+    return waiting
 
 
 def _line(concepto: Concepto) -> ExpectedLine:
@@ -103,7 +172,10 @@ def _line(concepto: Concepto) -> ExpectedLine:
     # IVA is charged on the price with IEPS; withheld IVA on the price without it, unless the request says otherwise.
     traslados = tuple(_tax(tax, net + ieps if tax.impuesto == "002" else net, quantity) for tax in concepto.traslados)
     retenciones = tuple(_tax(tax, net, quantity) for tax in concepto.retenciones)
-    return ExpectedLine(concepto, quantity, price, quantity * price, discount, traslados, retenciones)
+    texts = [("ClaveUnidad", concepto.clave_unidad), ("ObjetoImp", concepto.objeto_imp)]
+    texts += [("NoIdentificacion", concepto.no_identificacion)] if concepto.no_identificacion else []
+    texts += [("Unidad", concepto.unidad)] if concepto.unidad else []
+    return ExpectedLine(tuple(texts), concepto, quantity, price, quantity * price, discount, traslados, retenciones)
 
 
 def _tax(tax: Impuesto, net: Decimal, quantity: Decimal) -> ExpectedTax:

@@ -6,9 +6,10 @@ after them all run, so that a shaped score can tell a near miss from a far one.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from decimal import Context, localcontext
+from decimal import localcontext
 
 from lxml import etree
 
@@ -26,14 +27,14 @@ from veredicto_verifier.verifiers.cfdi.reference import write_reference
 from veredicto_verifier.verifiers.cfdi.request import Request
 from veredicto_verifier.verifiers.cfdi.rfc import suspicious_rfcs
 from veredicto_verifier.verifiers.cfdi.rule import Facts, Fault, Layer
-from veredicto_verifier.verifiers.cfdi.rules import PRECISION, RULES, run_rules
+from veredicto_verifier.verifiers.cfdi.rules import EXACT, RULES, run_rules
+from veredicto_verifier.verifiers.cfdi.schema_codes import MEANINGS
 from veredicto_verifier.verifiers.cfdi.schema_location import names_another_place
-from veredicto_verifier.verifiers.cfdi.schemas import load_schema, schema_faults
+from veredicto_verifier.verifiers.cfdi.schemas import SchemaFault, load_schema, schema_faults
 from veredicto_verifier.verifiers.cfdi.scoring import WEIGHTS, Findings, shaped_score
 from veredicto_verifier.verifiers.cfdi.seal import cadena_original
 from veredicto_verifier.verifiers.cfdi.spec import CfdiSpec
 from veredicto_verifier.verifiers.cfdi.wanted import Wanted
-from veredicto_verifier.verifiers.schema_faults import SchemaFault
 from veredicto_verifier.verifiers.xml_document import CAUSES, Document, DocumentRules, Refusal, parse_document
 
 MAX_CHECKS = 20
@@ -113,25 +114,28 @@ def prepare(spec: CfdiSpec, context: TaskContext) -> CfdiTask:
 
 def grade(task: CfdiTask, answer: Answer) -> Grade:
     """Judge the answer's text; never raises for anything it can hold."""
-    limits = DocumentRules(task.spec.max_bytes, task.spec.max_elements)
-    document = parse_document(answer.text, limits)
+    document = judge_form(task, answer.text)
+    if isinstance(document, Grade):
+        return document
+    found = examine(task, document.root)
+    flags = _flags(document, found.cfdi, task)
+    if found.passed:
+        return Grade(True, PASSED if task.expected else PASSED_ALONE, flags=flags)
+    findings = _findings(task, found)
+    return Grade(False, tuple(_checks(task, found, findings)), shaped_score(findings), flags)
+
+
+def judge_form(task: CfdiTask, text: str) -> Document | Grade:
+    """The document in an answer, or the verdict when contract or form fail, after which nothing else is looked at."""
+    document = parse_document(text, DocumentRules(task.spec.max_bytes, task.spec.max_elements))
     if isinstance(document, Refusal):
         return _refused(document)
-    stopped = _wrong_root(document.root) or _flood(document.root, task)
-    if stopped is not None:
-        return stopped
-    found = examine(task, document.root)
-    checks = _checks(task, found)
-    findings = _findings(task, found)
-    passed = all(check.passed for check in checks)
-    return Grade(passed, tuple(checks), 0.0 if passed else shaped_score(findings), _flags(document, found.cfdi, task))
+    return _wrong_root(document.root) or _flood(document.root, task) or document
 
 
 def examine(task: CfdiTask, root: etree._Element) -> Examination:
     """Run schema, rules and match over a parsed invoice."""
-    cfdi = read_comprobante(root)
-    if task.facts.sealed:
-        cfdi = replace(cfdi, cadena=cadena_original(root))
+    cfdi = read_comprobante(root, cadena_original(root) if task.facts.sealed else b"")
     schema = schema_faults(root)
     faults = run_rules(cfdi, task.facts)
     aspects = []
@@ -148,12 +152,12 @@ def _expected(request: Request, facts: Facts) -> Expected:
     decimals = facts.catalogues.currencies.get(request.moneda)
     if decimals is None:
         raise TaskFault("task.gold_failed", "$.request.moneda: not a currency of c_Moneda; correct the request")
-    with localcontext(Context(prec=PRECISION)):
+    with localcontext(EXACT):
         return expect(request, decimals)
 
 
 def _complement(request: Request, facts: Facts) -> Wanted | None:
-    with localcontext(Context(prec=PRECISION)):
+    with localcontext(EXACT):
         if request.nomina is not None:
             return expect_payroll(request.nomina)
         return expect_payments(request.pagos, facts.catalogues.currencies) if request.pagos else None
@@ -169,14 +173,14 @@ def _example(text: str, task: CfdiTask) -> Comprobante:
 def _prove(task: CfdiTask, request: Request) -> Comprobante:
     """The invoice that the request describes, judged as an answer would be."""
     assert task.expected is not None
-    with localcontext(Context(prec=PRECISION)):
+    with localcontext(EXACT):
         root = write_reference(request, task.expected, task.complement)
     # What a request cannot describe (a Carta Porte) cannot be written either, nor a seal; they are not proven.
     described = replace(task.facts, required=request.described, sealed=False)
     found = examine(replace(task, facts=described), root)
     if found.passed:
         return found.cfdi
-    wrong = [f"cfdi.xsd at {fault.path[:60]} {fault.attribute}" for fault in found.schema[:2]]
+    wrong = [f"{fault.code} at {fault.path[:60]} {fault.attribute}" for fault in found.schema[:2]]
     wrong += [f"{code} at {faults[0].path}" for code, faults in found.faults.items()]
     wrong += [aspect.code for aspect in found.aspects if aspect.fraction != 1]
     text = "; ".join(wrong)[:180]
@@ -213,9 +217,9 @@ def _flood(root: etree._Element, task: CfdiTask) -> Grade | None:
     return Grade(False, (_failed("contract", "cfdi.too_many_concepts", reason),))
 
 
-def _checks(task: CfdiTask, found: Examination) -> list[Check]:
-    findings = _findings(task, found)
-    checks = [_passed("contract"), _passed("well_formed"), _schema_check(found.schema)]
+def _checks(task: CfdiTask, found: Examination, findings: Findings) -> list[Check]:
+    checks = [_passed("contract"), _passed("well_formed")]
+    checks += _layer_checks("xsd", _schema_reasons(found.schema), 0.0)
     layers: tuple[Layer, ...] = ("catalogues", "arithmetic", "business")
     for layer in layers:
         codes = [code for code in found.faults if RULES[code].layer == layer]
@@ -224,7 +228,7 @@ def _checks(task: CfdiTask, found: Examination) -> list[Check]:
     wrong = {aspect.code: aspect.reason for aspect in found.aspects if aspect.fraction != 1}
     checks += _layer_checks("match", wrong, findings.fraction("match"))
     if task.expected is None:
-        checks[-1] = _passed("match", "not_checked: la tarea no trae una solicitud con la cual comparar")
+        checks[-1] = PASSED_ALONE[-1]
     return _capped(checks)
 
 
@@ -250,12 +254,17 @@ def _capped(checks: list[Check]) -> list[Check]:
     return [*kept, replace(failed[0], reason=reason)]
 
 
-def _schema_check(faults: list[SchemaFault]) -> Check:
-    if not faults:
-        return _passed("xsd")
-    first = faults[0]
-    more = f" (y {len(faults) - 1} más)" if len(faults) > 1 else ""
-    return _failed("xsd", "cfdi.xsd", f"XSD {first.kind} en la línea {first.line}: {first.place}{more}")
+def _schema_reasons(faults: list[SchemaFault]) -> dict[str, str]:
+    """One reason for each code, of its first fault."""
+    counts = Counter(fault.code for fault in faults)
+    reasons: dict[str, str] = {}
+    for fault in faults:
+        at = f"@{fault.attribute[:30]}" if fault.attribute else ""
+        more = f" (y {counts[fault.code] - 1} más)" if counts[fault.code] > 1 else ""
+        path = fault.path if len(fault.path) <= 60 else "…" + fault.path[-59:]
+        said = MEANINGS[fault.kind][1] if fault.kind else "el esquema no lo admite"
+        reasons.setdefault(fault.code, f"línea {fault.line}: {path}{at}: {said}{more}")
+    return reasons
 
 
 def _reason(faults: list[Fault]) -> str:
@@ -289,3 +298,11 @@ def _flags(document: Document, cfdi: Comprobante, task: CfdiTask) -> tuple[Flag,
     for path in suspicious_rfcs(cfdi, known):
         flags.append(Flag("rfc_digit", f"{path}: the check digit does not fit"))
     return tuple(flags)
+
+
+PASSED = tuple(_passed(layer) for layer in WEIGHTS)
+PASSED_ALONE = (
+    *PASSED[:-1],
+    _passed("match", "not_checked: la tarea no trae una solicitud con la cual comparar"),
+)
+"""The checks of an invoice that nothing is wrong with, with and without a request."""

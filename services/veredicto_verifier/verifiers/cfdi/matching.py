@@ -6,23 +6,26 @@ lines and nodes only cost. Reasons never say what the request holds.
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterator
-from decimal import Context, Decimal, localcontext
+from decimal import Decimal, localcontext
 from typing import NamedTuple
 
 from veredicto_verifier.verifiers.cfdi.complements import complement_name
-from veredicto_verifier.verifiers.cfdi.comprobante import Comprobante, Concepto, Node, Tree
+from veredicto_verifier.verifiers.cfdi.comprobante import Comprobante
 from veredicto_verifier.verifiers.cfdi.expected import (
     BASE_ROUNDINGS,
     Expected,
     ExpectedLine,
     ExpectedTax,
+    Identity,
+    Pair,
     Sum,
     agrees,
+    plain,
 )
+from veredicto_verifier.verifiers.cfdi.nodes import Concepto, Node, Tree, tax_key
 from veredicto_verifier.verifiers.cfdi.request import Request
-from veredicto_verifier.verifiers.cfdi.rules import PRECISION
+from veredicto_verifier.verifiers.cfdi.rules import EXACT
 from veredicto_verifier.verifiers.cfdi.wanted import Wanted, num_elements, num_same
 
 UNASKED = ("ResidenciaFiscal", "NumRegIdTrib", "FacAtrAdquirente")
@@ -53,13 +56,13 @@ def match(
 
     `complement` is what the request describes beside the invoice, `allowed` the names of those that may be there.
     """
-    with localcontext(Context(prec=PRECISION)):
+    with localcontext(EXACT):
         same, alike, count = _lines(cfdi, expected)
         lines = f"coinciden {same} de los conceptos pedidos; el documento tiene {count}"
         return [
-            _fields("cfdi.match_emisor", "0.03", _issuer(cfdi, request)),
-            _fields("cfdi.match_receptor", "0.05", _receiver(cfdi, request)),
-            _fields("cfdi.match_header", "0.03", _header(cfdi, request)),
+            _texts("cfdi.match_emisor", "0.03", cfdi.emisor, expected.emisor),
+            _texts("cfdi.match_receptor", "0.05", cfdi.receptor, expected.receptor),
+            _header(cfdi, request, expected),
             Aspect("cfdi.match_conceptos", Decimal("0.10"), _f1(same, alike, count, len(expected.lines)), lines),
             _fields("cfdi.match_totals", "0.05", _totals(cfdi, expected)),
             _taxes(cfdi, expected),
@@ -79,58 +82,44 @@ def _complement(found: Tree | None, wanted: Wanted | None) -> Iterator[Aspect]:
 
 def _fields(code: str, weight: str, fields: Iterator[Field]) -> Aspect:
     pairs = list(fields)
-    wrong = [name for name, agreed in pairs if not agreed]
-    fraction = 1 - len(wrong) / len(pairs) if pairs else 1.0
-    return Aspect(code, Decimal(weight), fraction, "no coincide con la solicitud: " + ", ".join(wrong[:6]))
+    return _aspect(code, weight, [name for name, agreed in pairs if not agreed], len(pairs))
 
 
-def _issuer(cfdi: Comprobante, request: Request) -> Iterator[Field]:
-    asked = request.emisor
-    for name, value in (("Rfc", asked.rfc), ("Nombre", asked.nombre), ("RegimenFiscal", asked.regimen_fiscal)):
-        yield f"Emisor.{name}", cfdi.emisor.get(name) == value
+def _aspect(code: str, weight: str, wrong: list[str], num_fields: int) -> Aspect:
+    """All of it when nothing is wrong; the reason is written only when something is."""
+    if not wrong:
+        return Aspect(code, Decimal(weight), 1.0, "")
+    reason = "no coincide con la solicitud: " + ", ".join(wrong[:6])
+    return Aspect(code, Decimal(weight), 1 - len(wrong) / num_fields, reason)
 
 
-def _receiver(cfdi: Comprobante, request: Request) -> Iterator[Field]:
-    asked = request.receptor
-    values = {
-        "Rfc": asked.rfc,
-        "Nombre": asked.nombre,
-        "DomicilioFiscalReceptor": asked.domicilio_fiscal,
-        "RegimenFiscalReceptor": asked.regimen_fiscal,
-        "UsoCFDI": asked.uso_cfdi,
-    }
-    for name, value in values.items():
-        yield f"Receptor.{name}", cfdi.receptor.get(name) == value
+def _texts(code: str, weight: str, node: Node, pairs: tuple[Pair, ...]) -> Aspect:
+    get = node.get
+    wrong = [f"{node.path}.{name}" for name, value in pairs if get(name) != value]
+    return _aspect(code, weight, wrong, len(pairs))
 
 
-def _header(cfdi: Comprobante, request: Request) -> Iterator[Field]:
-    values = {
-        "TipoDeComprobante": request.tipo,
-        "Fecha": request.fecha.isoformat(),
-        "LugarExpedicion": request.lugar_expedicion,
-        "Moneda": request.moneda,
-        "MetodoPago": request.metodo_pago,
-        "FormaPago": request.forma_pago,
-        "Exportacion": request.exportacion,
-        "Serie": request.serie,
-        "Folio": request.folio,
-        "CondicionesDePago": request.condiciones_de_pago,
-    }
-    for name, value in values.items():
-        if value is not None:
-            yield name, cfdi.get(name) == value
+def _header(cfdi: Comprobante, request: Request, expected: Expected) -> Aspect:
+    get = cfdi.get
+    wrong = [name for name, value in expected.header if get(name) != value]
+    fields = len(expected.header) + 2
     if request.tipo_cambio is not None:
-        yield "TipoCambio", cfdi.amount("TipoCambio") == Decimal(request.tipo_cambio)
-    yield (
-        "CfdiRelacionados",
-        _relations(cfdi)
-        == sorted((one.tipo_relacion, sorted(uuid.upper() for uuid in one.uuids)) for one in request.relacionados),
-    )
-    yield "InformacionGlobal", _global(cfdi) == _asked_global(request)
+        fields += 1
+        if cfdi.amount("TipoCambio") != Decimal(request.tipo_cambio):
+            wrong.append("TipoCambio")
+    if _relations(cfdi) != _asked_relations(request):
+        wrong.append("CfdiRelacionados")
+    if _global(cfdi) != _asked_global(request):
+        wrong.append("InformacionGlobal")
+    return _aspect("cfdi.match_header", "0.03", wrong, fields)
 
 
 def _relations(cfdi: Comprobante) -> list[tuple[str, list[str]]]:
     return sorted((one.get("TipoRelacion") or "", sorted(one.uuids)) for one in cfdi.relaciones)
+
+
+def _asked_relations(request: Request) -> list[tuple[str, list[str]]]:
+    return sorted((one.tipo_relacion, sorted(uuid.upper() for uuid in one.uuids)) for one in request.relacionados)
 
 
 def _global(cfdi: Comprobante) -> tuple[str | None, ...] | None:
@@ -153,25 +142,28 @@ def _extra(cfdi: Comprobante, allowed: frozenset[str] | None) -> Iterator[Field]
     yield "atributos", all(node.get(name) is None for node in (cfdi.emisor, cfdi.receptor) for name in UNASKED)
 
 
-def _identity(concepto: Concepto) -> tuple[str | None, str | None, Decimal | None, Decimal | None]:
-    quantity, price = concepto.amount("Cantidad"), concepto.amount("ValorUnitario")
-    return concepto.get("ClaveProdServ"), concepto.get("Descripcion"), quantity, price
+def _identity(concepto: Concepto) -> Identity:
+    get, numbers = concepto.get, concepto.numbers
+    quantity = plain(get("Cantidad") or "") if "Cantidad" in numbers else None
+    price = plain(get("ValorUnitario") or "") if "ValorUnitario" in numbers else None
+    return get("ClaveProdServ"), get("Descripcion"), quantity, price
 
 
 def _lines(cfdi: Comprobante, expected: Expected) -> tuple[int, int, int]:
     """Lines that agree in everything, lines that agree in identity, lines of the document; each used once."""
-    waiting: dict[object, list[ExpectedLine]] = defaultdict(list)
-    for line in expected.lines:
-        asked = line.request
-        waiting[asked.clave_prod_serv, asked.descripcion, line.quantity, line.price].append(line)
+    waiting: dict[Identity, list[ExpectedLine]] = {}
     alike = same = 0
     for concepto in cfdi.conceptos:
-        candidates = waiting.get(_identity(concepto), [])
+        identity = _identity(concepto)
+        if identity not in waiting:
+            waiting[identity] = list(expected.waiting.get(identity, ()))
+        candidates = waiting[identity]
+        if not candidates:
+            continue
         found = next((line for line in candidates if _line_agrees(concepto, line, expected.decimals)), None)
         same += found is not None
-        alike += bool(candidates)
-        if candidates:
-            candidates.remove(found or candidates[0])
+        alike += 1
+        candidates.remove(found or candidates[0])
     return same, alike, len(cfdi.conceptos)
 
 
@@ -181,13 +173,12 @@ def _f1(same: int, alike: int, found: int, asked: int) -> float:
 
 
 def _line_agrees(concepto: Concepto, line: ExpectedLine, decimals: int) -> bool:
-    asked = line.request
-    texts = {"ClaveUnidad": asked.clave_unidad, "ObjetoImp": asked.objeto_imp}
-    texts |= {"NoIdentificacion": asked.no_identificacion} if asked.no_identificacion else {}
-    texts |= {"Unidad": asked.unidad} if asked.unidad else {}
+    get = concepto.get
+    for name, value in line.texts:
+        if get(name) != value:
+            return False
     return (
-        all(concepto.get(name) == value for name, value in texts.items())
-        and _value_agrees(concepto, "Importe", line.amount, decimals)
+        _value_agrees(concepto, "Importe", line.amount, decimals)
         and _discount_agrees(concepto, line.discount, decimals)
         and _taxes_agree(concepto, concepto.traslados, line.traslados, decimals)
         and _taxes_agree(concepto, concepto.retenciones, line.retenciones, decimals)
@@ -196,7 +187,8 @@ def _line_agrees(concepto: Concepto, line: ExpectedLine, decimals: int) -> bool:
 
 def _value_agrees(node: Node, name: str, exact: Decimal, decimals: int) -> bool:
     found = node.amount(name)
-    return found is not None and agrees(found, node.decimals(name), exact, decimals)
+    # What needs no rounding is compared without any.
+    return found is not None and (found == exact or agrees(found, node.decimals(name), exact, decimals))
 
 
 def _discount_agrees(concepto: Concepto, discount: Decimal | None, decimals: int) -> bool:
@@ -206,15 +198,18 @@ def _discount_agrees(concepto: Concepto, discount: Decimal | None, decimals: int
 
 
 def _taxes_agree(line: Concepto, found: tuple[Node, ...], asked: tuple[ExpectedTax, ...], decimals: int) -> bool:
+    if len(found) != len(asked):
+        return False
     waiting = list(asked)
-    bases = _written_bases(line)
     for tax in found:
-        fitting = (one for one in waiting if one.key == _key(tax) and _tax_agrees(tax, one, bases, decimals))
-        match = next(fitting, None)
-        if match is None:
+        key = tax_key(tax)
+        for one in waiting:
+            if one.key == key and _tax_agrees(tax, one, line, decimals):
+                waiting.remove(one)
+                break
+        else:
             return False
-        waiting.remove(match)
-    return not waiting
+    return True
 
 
 def _written_bases(line: Concepto) -> tuple[Decimal, ...]:
@@ -225,22 +220,23 @@ def _written_bases(line: Concepto) -> tuple[Decimal, ...]:
     return net, net + ieps
 
 
-def _tax_agrees(tax: Node, asked: ExpectedTax, written: tuple[Decimal, ...], decimals: int) -> bool:
+def _tax_agrees(tax: Node, asked: ExpectedTax, line: Concepto, decimals: int) -> bool:
     if not _value_agrees(tax, "Base", asked.base, decimals) and (
-        asked.stated or tax.get("TipoFactor") == "Cuota" or not _near(tax, asked, written, decimals)
+        asked.stated or tax.get("TipoFactor") == "Cuota" or not _near(tax, asked, line, decimals)
     ):
         return False
     if asked.amount is None or asked.key[2] is None:
         return tax.get("Importe") is None
-    exacts = (asked.amount, (tax.amount("Base") or Decimal(0)) * asked.key[2])
-    return any(_value_agrees(tax, "Importe", exact, decimals) for exact in exacts)
+    if _value_agrees(tax, "Importe", asked.amount, decimals):
+        return True
+    return _value_agrees(tax, "Importe", (tax.amount("Base") or Decimal(0)) * asked.key[2], decimals)
 
 
-def _near(tax: Node, asked: ExpectedTax, written: tuple[Decimal, ...], decimals: int) -> bool:
+def _near(tax: Node, asked: ExpectedTax, line: Concepto, decimals: int) -> bool:
     """A base made of rounded amounts: one of the line's own, and no further off than those roundings explain."""
     base = tax.amount("Base")
     slack = BASE_ROUNDINGS * Decimal(1).scaleb(-decimals) / 2
-    return base is not None and base in written and abs(base - asked.base) <= slack
+    return base is not None and base in _written_bases(line) and abs(base - asked.base) <= slack
 
 
 def _sum_agrees(found: Decimal | None, asked: Sum | None, *, absent: bool) -> bool:
@@ -250,7 +246,7 @@ def _sum_agrees(found: Decimal | None, asked: Sum | None, *, absent: bool) -> bo
 
 
 def _totals(cfdi: Comprobante, expected: Expected) -> Iterator[Field]:
-    summary = cfdi.impuestos or Node()
+    summary = cfdi.impuestos or Node("Impuestos", {})
     asked: tuple[tuple[Node, str, Sum | None], ...] = (
         (cfdi, "SubTotal", expected.subtotal),
         (cfdi, "Descuento", expected.discount),
@@ -267,7 +263,7 @@ def _taxes(cfdi: Comprobante, expected: Expected) -> Aspect:
     summary = cfdi.impuestos
     traslados = summary.traslados if summary else ()
     retenciones = summary.retenciones if summary else ()
-    same = len({_key(tax) for tax in traslados if _group_agrees(tax, expected)})
+    same = len({tax_key(tax) for tax in traslados if _group_agrees(tax, expected)})
     same += len({tax.get("Impuesto") for tax in retenciones if _withheld_agrees(tax, expected)})
     asked, found = len(expected.traslados) + len(expected.retenciones), len(traslados) + len(retenciones)
     fraction = 2 * same / (asked + found) if asked + found else 1.0
@@ -275,12 +271,8 @@ def _taxes(cfdi: Comprobante, expected: Expected) -> Aspect:
     return Aspect("cfdi.match_taxes", Decimal("0.03"), fraction, reason)
 
 
-def _key(tax: Node) -> tuple[str | None, str | None, Decimal | None]:
-    return tax.get("Impuesto"), tax.get("TipoFactor"), tax.amount("TasaOCuota")
-
-
 def _group_agrees(tax: Node, expected: Expected) -> bool:
-    sums = next((value for key, value in expected.traslados.items() if key == _key(tax)), None)
+    sums = next((value for key, value in expected.traslados.items() if key == tax_key(tax)), None)
     if sums is None:
         return False
     base, amount = tax.amount("Base"), tax.amount("Importe")

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from decimal import ROUND_HALF_UP, Decimal
 from typing import Literal, NamedTuple
 
 from veredicto_verifier.verifiers.cfdi.catalogues import Catalogues
-from veredicto_verifier.verifiers.cfdi.comprobante import Comprobante, Node
+from veredicto_verifier.verifiers.cfdi.comprobante import Comprobante
+from veredicto_verifier.verifiers.cfdi.nodes import Node
 
 Layer = Literal["catalogues", "arithmetic", "business"]
 Part = Literal["header", "conceptos", "summary", ""]
 """Where an arithmetic rule counts in the shaped score."""
 Source = Literal["O", "C", "K", "S", "strict"]
 """What decides it: the document alone, a catalogue, a given clock, the seal; `strict` is ours, not SAT's."""
+ZERO = Decimal(0)
+UNITS: tuple[Decimal, ...] = tuple(Decimal(1).scaleb(-places) for places in range(32))
+"""One unit of the last of so many decimals."""
 
 
 class Fault(NamedTuple):
@@ -73,13 +77,19 @@ def shown(text: str | None) -> str:
 
 def rounded(value: Decimal, decimals: int) -> Decimal:
     """`value` to that many decimals, halves away from zero, as SAT rounds."""
-    return value.quantize(Decimal(1).scaleb(-decimals), rounding=ROUND_HALF_UP)
+    return value.quantize(UNITS[decimals], rounding=ROUND_HALF_UP)
 
 
-def total(nodes: tuple[Node, ...], name: str) -> Decimal | None:
+def total(nodes: Iterable[Node], name: str) -> Decimal | None:
     """The sum of one attribute over nodes that carry it; None when one is written as no number."""
-    amounts = [node.amount(name) for node in nodes if node.get(name) is not None]
-    return None if any(amount is None for amount in amounts) else sum((one for one in amounts if one), Decimal(0))
+    added = ZERO
+    for node in nodes:
+        amount = node.amount(name)
+        if amount is not None:
+            added += amount
+        elif node.get(name) is not None:
+            return None
+    return added
 
 
 def currency_decimals(cfdi: Comprobante, facts: Facts) -> int | None:

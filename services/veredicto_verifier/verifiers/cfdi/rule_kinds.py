@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 
-from veredicto_verifier.verifiers.cfdi.comprobante import Comprobante, Node
+from veredicto_verifier.verifiers.cfdi.comprobante import Comprobante
+from veredicto_verifier.verifiers.cfdi.nodes import Node
 from veredicto_verifier.verifiers.cfdi.rule import Check, Facts, Fault, fault, shown
 
 Place = Callable[[Comprobante], Iterable[Node]]

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 
 from veredicto_verifier.verifiers.cfdi.catalogues import load_set
 from veredicto_verifier.verifiers.cfdi.complements import complement_name
-from veredicto_verifier.verifiers.cfdi.comprobante import Comprobante, Tree
+from veredicto_verifier.verifiers.cfdi.comprobante import Comprobante
+from veredicto_verifier.verifiers.cfdi.nodes import Tree
 from veredicto_verifier.verifiers.cfdi.rule import Facts, Fault, Rule, fault, shown
 
 

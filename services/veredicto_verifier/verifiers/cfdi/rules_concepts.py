@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from decimal import ROUND_CEILING, ROUND_DOWN, Decimal
 
-from veredicto_verifier.verifiers.cfdi.comprobante import Comprobante, Concepto, Node
-from veredicto_verifier.verifiers.cfdi.rule import Facts, Fault, Rule, fault, shown
+from veredicto_verifier.verifiers.cfdi.comprobante import Comprobante
+from veredicto_verifier.verifiers.cfdi.nodes import Concepto, Node
+from veredicto_verifier.verifiers.cfdi.rule import UNITS, Facts, Fault, Rule, fault, shown
 
 IVA, IEPS = "002", "003"
 UNTAXED = ("01", "03", "04", "05")
@@ -16,6 +17,8 @@ FOREIGN_THIRD_NAME = (
     "A OFERENTES DE BIENES Y SERVICIOS RESIDENTES EN EL EXTRANJERO"
 )
 EPSILON = Decimal(1).scaleb(-12)
+HALVES = tuple(unit / 2 for unit in UNITS)
+"""Half a unit of the last of so many decimals."""
 
 
 def _product_known(cfdi: Comprobante, facts: Facts) -> Iterator[Fault]:
@@ -36,25 +39,20 @@ def _price_positive(cfdi: Comprobante, facts: Facts) -> Iterator[Fault]:
             yield fault(concepto, "ValorUnitario debe ser mayor que 0")
 
 
-def _half(node: Node, name: str) -> Decimal:
-    """Half a unit of the last decimal written."""
-    return Decimal(1).scaleb(-node.decimals(name)) / 2
-
-
-def _within(node: Node, low: Decimal, high: Decimal) -> bool:
-    """Whether Importe lies between the limits, cut to its own decimals as SAT does."""
-    found, unit = node.amount("Importe"), Decimal(1).scaleb(-node.decimals("Importe"))
-    if found is None:
-        return True
-    return low.quantize(unit, rounding=ROUND_DOWN) <= found <= high.quantize(unit, rounding=ROUND_CEILING)
+def _within(found: Decimal, low: Decimal, high: Decimal) -> bool:
+    """Whether an amount lies between the limits, cut to its own decimals as SAT does."""
+    return low.quantize(found, rounding=ROUND_DOWN) <= found <= high.quantize(found, rounding=ROUND_CEILING)
 
 
 def _product_within(node: Node) -> bool:
-    quantity, price = node.amount("Cantidad"), node.amount("ValorUnitario")
-    if quantity is None or price is None:
+    quantity, price, found = node.amount("Cantidad"), node.amount("ValorUnitario"), node.amount("Importe")
+    if quantity is None or price is None or found is None:
         return True
-    q, p = _half(node, "Cantidad"), _half(node, "ValorUnitario")
-    return _within(node, (quantity - q) * (price - p), (quantity + q - EPSILON) * (price + p - EPSILON))
+    # A product that is above 0 and rounded to the decimals written lies within any limits.
+    if found and (quantity * price).quantize(found) == found:
+        return True
+    q, p = HALVES[node.decimals("Cantidad")], HALVES[node.decimals("ValorUnitario")]
+    return _within(found, (quantity - q) * (price - p), (quantity + q - EPSILON) * (price + p - EPSILON))
 
 
 def _amount_limits(cfdi: Comprobante, facts: Facts) -> Iterator[Fault]:
@@ -65,13 +63,16 @@ def _amount_limits(cfdi: Comprobante, facts: Facts) -> Iterator[Fault]:
 
 def _discount_decimals(cfdi: Comprobante, facts: Facts) -> Iterator[Fault]:
     for concepto in cfdi.conceptos:
+        if concepto.get("Descuento") is None:
+            continue
         if concepto.decimals("Descuento") > concepto.decimals("Importe"):
             yield fault(concepto, "Descuento tiene más decimales que Importe")
 
 
 def _discount_limit(cfdi: Comprobante, facts: Facts) -> Iterator[Fault]:
     for concepto in cfdi.conceptos:
-        discount, amount = concepto.amount("Descuento"), concepto.amount("Importe")
+        discount = concepto.amount("Descuento")
+        amount = None if discount is None else concepto.amount("Importe")
         if discount is not None and amount is not None and discount > amount:
             yield fault(concepto, f"Descuento {discount} es mayor que Importe {amount}")
 
@@ -113,22 +114,21 @@ def _taxes_empty(cfdi: Comprobante, facts: Facts) -> Iterator[Fault]:
 
 
 def _exempt_bare(cfdi: Comprobante, facts: Facts) -> Iterator[Fault]:
-    for concepto in cfdi.conceptos:
-        for tax in concepto.traslados:
-            rated = tax.get("TasaOCuota") is not None or tax.get("Importe") is not None
-            if tax.get("TipoFactor") == "Exento" and rated:
-                yield fault(tax, "con TipoFactor Exento no van TasaOCuota ni Importe")
+    for tax in cfdi.traslados:
+        if tax.get("TipoFactor") != "Exento":
+            continue
+        if tax.get("TasaOCuota") is not None or tax.get("Importe") is not None:
+            yield fault(tax, "con TipoFactor Exento no van TasaOCuota ni Importe")
 
 
 def _rated_complete(cfdi: Comprobante, facts: Facts) -> Iterator[Fault]:
-    for concepto in cfdi.conceptos:
-        for tax in concepto.traslados:
-            missing = tax.get("TasaOCuota") is None or tax.get("Importe") is None
-            if tax.get("TipoFactor") in ("Tasa", "Cuota") and missing:
-                yield fault(tax, "con TipoFactor Tasa o Cuota van TasaOCuota e Importe")
+    for tax in cfdi.traslados:
+        missing = tax.get("TasaOCuota") is None or tax.get("Importe") is None
+        if missing and tax.get("TipoFactor") in ("Tasa", "Cuota"):
+            yield fault(tax, "con TipoFactor Tasa o Cuota van TasaOCuota e Importe")
 
 
-def _rates(taxes: tuple[Node, ...], facts: Facts, *, retencion: bool) -> Iterator[Fault]:
+def _rates(taxes: Iterable[Node], facts: Facts, *, retencion: bool) -> Iterator[Fault]:
     for tax in taxes:
         rate = tax.amount("TasaOCuota")
         known = facts.catalogues.has_rate
@@ -137,40 +137,38 @@ def _rates(taxes: tuple[Node, ...], facts: Facts, *, retencion: bool) -> Iterato
 
 
 def _transfer_rates(cfdi: Comprobante, facts: Facts) -> Iterator[Fault]:
-    for concepto in cfdi.conceptos:
-        yield from _rates(concepto.traslados, facts, retencion=False)
+    # One tax of each group stands for the others: it has their rate.
+    if any(_rates((taxes[0] for taxes in cfdi.tax_groups.values()), facts, retencion=False)):
+        yield from _rates(cfdi.traslados, facts, retencion=False)
 
 
 def _withheld_rates(cfdi: Comprobante, facts: Facts) -> Iterator[Fault]:
-    for concepto in cfdi.conceptos:
-        yield from _rates(concepto.retenciones, facts, retencion=True)
+    yield from _rates(cfdi.retenciones, facts, retencion=True)
 
 
 def _tax_limits(taxes: tuple[Node, ...]) -> Iterator[Fault]:
     for tax in taxes:
-        basis, rate = tax.amount("Base"), tax.amount("TasaOCuota")
-        if basis is None or rate is None:
+        basis, rate, found = tax.amount("Base"), tax.amount("TasaOCuota"), tax.amount("Importe")
+        # An amount that is rounded to the decimals written lies within any limits.
+        if basis is None or rate is None or found is None or (basis * rate).quantize(found) == found:
             continue
-        half = _half(tax, "Base")
-        if not _within(tax, (basis - half) * rate, (basis + half - EPSILON) * rate):
+        half = HALVES[tax.decimals("Base")]
+        if not _within(found, (basis - half) * rate, (basis + half - EPSILON) * rate):
             yield fault(tax, "Importe está fuera de los límites de Base × TasaOCuota")
 
 
 def _transfer_limits(cfdi: Comprobante, facts: Facts) -> Iterator[Fault]:
-    for concepto in cfdi.conceptos:
-        yield from _tax_limits(concepto.traslados)
+    yield from _tax_limits(cfdi.traslados)
 
 
 def _withheld_limits(cfdi: Comprobante, facts: Facts) -> Iterator[Fault]:
-    for concepto in cfdi.conceptos:
-        yield from _tax_limits(concepto.retenciones)
+    yield from _tax_limits(cfdi.retenciones)
 
 
 def _withheld_not_exempt(cfdi: Comprobante, facts: Facts) -> Iterator[Fault]:
-    for concepto in cfdi.conceptos:
-        for tax in concepto.retenciones:
-            if tax.get("TipoFactor") == "Exento":
-                yield fault(tax, "una retención no puede ser Exento")
+    for tax in cfdi.retenciones:
+        if tax.get("TipoFactor") == "Exento":
+            yield fault(tax, "una retención no puede ser Exento")
 
 
 def _third_differs(cfdi: Comprobante, facts: Facts) -> Iterator[Fault]:

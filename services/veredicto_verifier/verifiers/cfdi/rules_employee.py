@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from datetime import date, timedelta
 from decimal import Decimal
 
-from veredicto_verifier.verifiers.cfdi.comprobante import Comprobante, Tree
+from veredicto_verifier.verifiers.cfdi.comprobante import Comprobante
+from veredicto_verifier.verifiers.cfdi.nodes import Tree
 from veredicto_verifier.verifiers.cfdi.rule import Facts, Fault, Rule, fault, shown
 from veredicto_verifier.verifiers.cfdi.rule_kinds import known
 from veredicto_verifier.verifiers.cfdi.rules_nomina import CONTRACTS_OF_WORK, OTHER_CONTRACTS, day, employees

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from datetime import datetime, timedelta
 from decimal import Decimal
 
-from veredicto_verifier.verifiers.cfdi.comprobante import AMOUNT, Comprobante
+from veredicto_verifier.verifiers.cfdi.comprobante import Comprobante
+from veredicto_verifier.verifiers.cfdi.nodes import AMOUNT
 from veredicto_verifier.verifiers.cfdi.rule import (
     Facts,
     Fault,

@@ -11,7 +11,8 @@ from collections.abc import Iterator
 from datetime import date
 from decimal import Decimal
 
-from veredicto_verifier.verifiers.cfdi.comprobante import Comprobante, Node, Tree
+from veredicto_verifier.verifiers.cfdi.comprobante import Comprobante
+from veredicto_verifier.verifiers.cfdi.nodes import Node, Tree
 from veredicto_verifier.verifiers.cfdi.rule import Facts, Fault, Rule, fault
 from veredicto_verifier.verifiers.cfdi.rule_kinds import absent, header, lines, pinned
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from decimal import Decimal
 
-from veredicto_verifier.verifiers.cfdi.comprobante import PLAIN, Comprobante, Tree
+from veredicto_verifier.verifiers.cfdi.comprobante import Comprobante
+from veredicto_verifier.verifiers.cfdi.nodes import PLAIN, Tree
 from veredicto_verifier.verifiers.cfdi.rule import Check, Facts, Fault, Rule, fault, shown
 from veredicto_verifier.verifiers.cfdi.rule_kinds import known
 from veredicto_verifier.verifiers.cfdi.rules_nomina import paid_out, payrolls

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from decimal import Decimal
 
-from veredicto_verifier.verifiers.cfdi.comprobante import Comprobante, Tree
+from veredicto_verifier.verifiers.cfdi.comprobante import Comprobante
+from veredicto_verifier.verifiers.cfdi.nodes import Tree
 from veredicto_verifier.verifiers.cfdi.rule import Facts, Fault, Rule, fault, shown
 from veredicto_verifier.verifiers.cfdi.rule_kinds import known, positive
 from veredicto_verifier.verifiers.cfdi.rules_nomina import day, employees

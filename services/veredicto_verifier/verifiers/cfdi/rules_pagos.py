@@ -10,7 +10,8 @@ import re
 from collections.abc import Iterator
 from decimal import ROUND_DOWN, Decimal
 
-from veredicto_verifier.verifiers.cfdi.comprobante import Comprobante, Tree
+from veredicto_verifier.verifiers.cfdi.comprobante import Comprobante
+from veredicto_verifier.verifiers.cfdi.nodes import Tree
 from veredicto_verifier.verifiers.cfdi.rule import Facts, Fault, Rule, fault, rounded, shown
 from veredicto_verifier.verifiers.cfdi.rule_kinds import absent, excluded, header, in_currency, lines, pinned, positive
 

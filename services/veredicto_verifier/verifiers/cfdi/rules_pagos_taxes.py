@@ -9,7 +9,8 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator
 from decimal import ROUND_CEILING, ROUND_DOWN, Decimal
 
-from veredicto_verifier.verifiers.cfdi.comprobante import Comprobante, Tree
+from veredicto_verifier.verifiers.cfdi.comprobante import Comprobante
+from veredicto_verifier.verifiers.cfdi.nodes import Tree
 from veredicto_verifier.verifiers.cfdi.rule import Facts, Fault, Rule, fault, rounded
 from veredicto_verifier.verifiers.cfdi.rules_pagos import EPSILON, documents, payments
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from decimal import Decimal
 
-from veredicto_verifier.verifiers.cfdi.comprobante import PLAIN, Comprobante
+from veredicto_verifier.verifiers.cfdi.comprobante import Comprobante
+from veredicto_verifier.verifiers.cfdi.nodes import PLAIN
 from veredicto_verifier.verifiers.cfdi.rule import Check, Facts, Fault, Rule, fault, rounded, shown
 from veredicto_verifier.verifiers.cfdi.rules_pagos import payments, rate_of
 from veredicto_verifier.verifiers.cfdi.rules_pagos_taxes import IVA, summed, summed_withheld, tax_key

@@ -5,12 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from veredicto_verifier.verifiers.cfdi.comprobante import Comprobante, Node
+from veredicto_verifier.verifiers.cfdi.comprobante import FOREIGN_RFC, NATIONAL_RFC, Comprobante
+from veredicto_verifier.verifiers.cfdi.nodes import Node
 from veredicto_verifier.verifiers.cfdi.rule import Facts, Fault, Rule, fault, shown
 
-NATIONAL = "XAXX010101000"
-FOREIGN = "XEXX010101000"
-GENERIC = (NATIONAL, FOREIGN)
+GENERIC = (NATIONAL_RFC, FOREIGN_RFC)
 PUBLIC = "PUBLICO EN GENERAL"
 MONTHS = tuple(f"{month:02}" for month in range(1, 13))
 BIMESTERS = tuple(str(code) for code in range(13, 19))
@@ -18,13 +17,13 @@ YEARS_BACK = 5
 
 
 def _global_node(cfdi: Comprobante, facts: Facts) -> Iterator[Fault]:
-    public = cfdi.receptor.get("Rfc") == NATIONAL and cfdi.receptor.get("Nombre") == PUBLIC
+    public = cfdi.receptor.get("Rfc") == NATIONAL_RFC and cfdi.receptor.get("Nombre") == PUBLIC
     if cfdi.tipo == "I" and public and cfdi.informacion_global is None:
         yield fault(cfdi, "falta InformacionGlobal: el receptor es PUBLICO EN GENERAL")
 
 
 def _global_only_public(cfdi: Comprobante, facts: Facts) -> Iterator[Fault]:
-    public = cfdi.receptor.get("Rfc") == NATIONAL and cfdi.receptor.get("Nombre") == PUBLIC
+    public = cfdi.receptor.get("Rfc") == NATIONAL_RFC and cfdi.receptor.get("Nombre") == PUBLIC
     if cfdi.informacion_global is not None and not (public and cfdi.tipo == "I"):
         yield fault(cfdi.informacion_global, "InformacionGlobal solo va en un ingreso a PUBLICO EN GENERAL")
 
@@ -85,13 +84,13 @@ def _receiver_regime_of_person(cfdi: Comprobante, facts: Facts) -> Iterator[Faul
 
 
 def _public_rfc(cfdi: Comprobante, facts: Facts) -> Iterator[Fault]:
-    if cfdi.receptor.get("Nombre") == PUBLIC and cfdi.receptor.get("Rfc") != NATIONAL:
-        yield fault(cfdi.receptor, f"con Nombre {PUBLIC}, Rfc debe ser {NATIONAL}")
+    if cfdi.receptor.get("Nombre") == PUBLIC and cfdi.receptor.get("Rfc") != NATIONAL_RFC:
+        yield fault(cfdi.receptor, f"con Nombre {PUBLIC}, Rfc debe ser {NATIONAL_RFC}")
 
 
 def _public_name(cfdi: Comprobante, facts: Facts) -> Iterator[Fault]:
     name = cfdi.receptor.get("Nombre") or ""
-    letters = re.sub(r"[\W_]", "", name.upper().replace("Ú", "U"))
+    letters = "".join(filter(str.isalnum, name.upper().replace("Ú", "U")))
     if letters == PUBLIC.replace(" ", "") and name != PUBLIC:
         yield fault(cfdi.receptor, f"Nombre debe escribirse exactamente {PUBLIC}")
 
@@ -109,8 +108,8 @@ def _generic_place(cfdi: Comprobante, facts: Facts) -> Iterator[Fault]:
 
 
 def _residence_absent(cfdi: Comprobante, facts: Facts) -> Iterator[Fault]:
-    if cfdi.receptor.get("ResidenciaFiscal") is not None and cfdi.receptor.get("Rfc") != FOREIGN:
-        yield fault(cfdi.receptor, f"ResidenciaFiscal solo existe con el RFC {FOREIGN}")
+    if cfdi.receptor.get("ResidenciaFiscal") is not None and cfdi.receptor.get("Rfc") != FOREIGN_RFC:
+        yield fault(cfdi.receptor, f"ResidenciaFiscal solo existe con el RFC {FOREIGN_RFC}")
 
 
 def _residence_abroad(cfdi: Comprobante, facts: Facts) -> Iterator[Fault]:
@@ -120,17 +119,17 @@ def _residence_abroad(cfdi: Comprobante, facts: Facts) -> Iterator[Fault]:
 
 def _residence_needed(cfdi: Comprobante, facts: Facts) -> Iterator[Fault]:
     reason = cfdi.comercio_exterior or cfdi.receptor.get("NumRegIdTrib") is not None
-    if cfdi.receptor.get("Rfc") == FOREIGN and reason and cfdi.receptor.get("ResidenciaFiscal") is None:
+    if cfdi.receptor.get("Rfc") == FOREIGN_RFC and reason and cfdi.receptor.get("ResidenciaFiscal") is None:
         yield fault(cfdi.receptor, "falta ResidenciaFiscal del receptor extranjero")
 
 
 def _tax_id_absent(cfdi: Comprobante, facts: Facts) -> Iterator[Fault]:
-    if cfdi.receptor.get("NumRegIdTrib") is not None and cfdi.receptor.get("Rfc") != FOREIGN:
-        yield fault(cfdi.receptor, f"NumRegIdTrib solo existe con el RFC {FOREIGN}")
+    if cfdi.receptor.get("NumRegIdTrib") is not None and cfdi.receptor.get("Rfc") != FOREIGN_RFC:
+        yield fault(cfdi.receptor, f"NumRegIdTrib solo existe con el RFC {FOREIGN_RFC}")
 
 
 def _tax_id_needed(cfdi: Comprobante, facts: Facts) -> Iterator[Fault]:
-    foreign = cfdi.receptor.get("Rfc") == FOREIGN and cfdi.comercio_exterior
+    foreign = cfdi.receptor.get("Rfc") == FOREIGN_RFC and cfdi.comercio_exterior
     if foreign and cfdi.receptor.get("NumRegIdTrib") is None:
         yield fault(cfdi.receptor, "falta NumRegIdTrib: hay complemento de comercio exterior")
 
@@ -164,7 +163,7 @@ def _use_of_receiver(cfdi: Comprobante, facts: Facts) -> Iterator[Fault]:
 
 def _use_of_type(cfdi: Comprobante, facts: Facts) -> Iterator[Fault]:
     needed = {"P": "CP01", "N": "CN01"}.get(cfdi.tipo or "")
-    if needed is None and cfdi.receptor.get("Rfc") == FOREIGN:
+    if needed is None and cfdi.receptor.get("Rfc") == FOREIGN_RFC:
         needed = "S01"
     if needed and cfdi.receptor.get("UsoCFDI") != needed:
         yield fault(cfdi.receptor, f"UsoCFDI debe ser {needed} en este comprobante")

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import datetime, timedelta
 
-from veredicto_verifier.verifiers.cfdi.comprobante import Comprobante, Tree
+from veredicto_verifier.verifiers.cfdi.comprobante import Comprobante
+from veredicto_verifier.verifiers.cfdi.nodes import Tree
 from veredicto_verifier.verifiers.cfdi.rule import Facts, Fault, Rule, fault, shown
 from veredicto_verifier.verifiers.cfdi.seal import (
     decoded,

@@ -9,8 +9,9 @@ import unicodedata
 from collections.abc import Iterator
 from decimal import Decimal
 
-from veredicto_verifier.verifiers.cfdi.comprobante import NUMBERS, Comprobante, Concepto, Node
-from veredicto_verifier.verifiers.cfdi.rule import Facts, Fault, Rule, fault, shown
+from veredicto_verifier.verifiers.cfdi.comprobante import Comprobante
+from veredicto_verifier.verifiers.cfdi.nodes import Concepto, Node
+from veredicto_verifier.verifiers.cfdi.rule import ZERO, Facts, Fault, Rule, fault, shown
 
 CENT = Decimal("0.01")
 TEXTS = ("Nombre", "Rfc", "Descripcion", "Serie", "Folio", "NoIdentificacion", "Unidad", "CondicionesDePago")
@@ -20,9 +21,9 @@ TIMBRE = "TimbreFiscalDigital"
 
 def _plain_numbers(cfdi: Comprobante, facts: Facts) -> Iterator[Fault]:
     for node in cfdi.nodes():
-        for name, text in node.attributes.items():
-            if name in NUMBERS and name not in node.numbers and name != "TipoCambio":
-                yield fault(node, f"{name} {shown(text)} no es un número de hasta 18 enteros y 6 decimales")
+        for name in node.odd:
+            if name != "TipoCambio":
+                yield fault(node, f"{name} {shown(node.get(name))} no es un número de hasta 18 enteros y 6 decimales")
 
 
 def _product(cfdi: Comprobante, facts: Facts) -> Iterator[Fault]:
@@ -38,40 +39,45 @@ def _product(cfdi: Comprobante, facts: Facts) -> Iterator[Fault]:
 def _net(concepto: Concepto) -> Decimal | None:
     """Importe less Descuento."""
     amount = concepto.amount("Importe")
-    discount = concepto.amount("Descuento") if concepto.get("Descuento") is not None else Decimal(0)
-    return None if amount is None or discount is None else amount - discount
+    if amount is None or concepto.get("Descuento") is None:
+        return amount
+    discount = concepto.amount("Descuento")
+    return None if discount is None else amount - discount
 
 
 def _ieps(concepto: Concepto) -> Decimal:
-    amounts = (tax.amount("Importe") for tax in concepto.traslados if tax.get("Impuesto") == "003")
-    return sum((amount for amount in amounts if amount is not None), Decimal(0))
+    added = ZERO
+    for tax in concepto.traslados:
+        if tax.get("Impuesto") == "003":
+            added += tax.amount("Importe") or ZERO
+    return added
 
 
-def _bases(concepto: Concepto, tax: Node, *, withheld: bool) -> list[Decimal]:
+def _bases(tax: Node, net: Decimal, quantity: Decimal, of_iva: tuple[Decimal, ...]) -> tuple[Decimal, ...]:
     """What Base may be: the quantity for a quota, the net amount for a rate; IVA is charged on IEPS too."""
-    net, quantity = _net(concepto), concepto.amount("Cantidad")
-    if net is None or quantity is None:
-        return []
     if tax.get("TipoFactor") == "Cuota":
-        return [quantity]
-    if tax.get("Impuesto") != "002":
-        return [net]
-    return [net, net + _ieps(concepto)] if withheld else [net + _ieps(concepto)]
+        return (quantity,)
+    return of_iva if tax.get("Impuesto") == "002" else (net,)
 
 
 def _basis(cfdi: Comprobante, facts: Facts) -> Iterator[Fault]:
     if not facts.strict_base:
         return
     for concepto in cfdi.conceptos:
-        sides = ((False, concepto.traslados), (True, concepto.retenciones))
-        for withheld, tax in ((side, tax) for side, taxes in sides for tax in taxes):
-            found, allowed = tax.amount("Base"), _bases(concepto, tax, withheld=withheld)
-            if found is not None and allowed and all(abs(found - one) > CENT for one in allowed):
-                yield fault(tax, f"Base {found} no corresponde al concepto (se esperaba {allowed[0]:f})")
+        net, quantity = _net(concepto), concepto.amount("Cantidad")
+        if net is None or quantity is None:
+            continue
+        gross = net + _ieps(concepto)
+        for taxes, of_iva in ((concepto.traslados, (gross,)), (concepto.retenciones, (net, gross))):
+            for tax in taxes:
+                found, allowed = tax.amount("Base"), _bases(tax, net, quantity, of_iva)
+                # Most bases are exact, and need no difference.
+                if found is not None and found not in allowed and all(abs(found - one) > CENT for one in allowed):
+                    yield fault(tax, f"Base {found} no corresponde al concepto (se esperaba {allowed[0]:f})")
 
 
 def _tax(cfdi: Comprobante, facts: Facts) -> Iterator[Fault]:
-    for tax in cfdi.taxed():
+    for tax in cfdi.taxes:
         basis, rate, found = tax.amount("Base"), tax.amount("TasaOCuota"), tax.amount("Importe")
         if basis is not None and rate is not None and found is not None and abs(found - basis * rate) > CENT:
             yield fault(tax, f"Importe {found} no es Base × TasaOCuota = {basis * rate:f}")

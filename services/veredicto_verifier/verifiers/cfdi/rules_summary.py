@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
-from collections.abc import Iterator
-from decimal import Decimal
+from collections import Counter
+from collections.abc import Iterator, Sequence
 
-from veredicto_verifier.verifiers.cfdi.comprobante import Comprobante, Node
+from veredicto_verifier.verifiers.cfdi.comprobante import Comprobante
+from veredicto_verifier.verifiers.cfdi.nodes import Node, tax_key
 from veredicto_verifier.verifiers.cfdi.rule import (
     Facts,
     Fault,
@@ -18,31 +18,6 @@ from veredicto_verifier.verifiers.cfdi.rule import (
     total,
 )
 
-Key = tuple[str | None, str | None, Decimal | None]
-"""Impuesto, TipoFactor and TasaOCuota as a number (`0.16` and `0.160000` are one rate)."""
-
-
-def tax_key(tax: Node) -> Key:
-    """What groups a traslado."""
-    known = tax.attributes
-    return known.get("Impuesto"), known.get("TipoFactor"), tax.numbers.get("TasaOCuota")
-
-
-def _groups(cfdi: Comprobante) -> dict[Key, tuple[Node, ...]]:
-    groups: dict[Key, list[Node]] = defaultdict(list)
-    for concepto in cfdi.conceptos:
-        for tax in concepto.traslados:
-            groups[tax_key(tax)].append(tax)
-    return {key: tuple(taxes) for key, taxes in groups.items()}
-
-
-def _withheld(cfdi: Comprobante) -> dict[str | None, tuple[Node, ...]]:
-    groups: dict[str | None, list[Node]] = defaultdict(list)
-    for concepto in cfdi.conceptos:
-        for tax in concepto.retenciones:
-            groups[tax.get("Impuesto")].append(tax)
-    return {impuesto: tuple(taxes) for impuesto, taxes in groups.items()}
-
 
 def _traslados(cfdi: Comprobante) -> tuple[Node, ...]:
     return cfdi.impuestos.traslados if cfdi.impuestos else ()
@@ -53,8 +28,7 @@ def _retenciones(cfdi: Comprobante) -> tuple[Node, ...]:
 
 
 def _only_exempt(cfdi: Comprobante) -> bool:
-    factors = {tax.get("TipoFactor") for concepto in cfdi.conceptos for tax in concepto.traslados}
-    return factors == {"Exento"}
+    return {key[1] for key in cfdi.tax_groups} == {"Exento"}
 
 
 def _summary_absent(cfdi: Comprobante, facts: Facts) -> Iterator[Fault]:
@@ -110,26 +84,32 @@ def _withheld_total_there(cfdi: Comprobante, facts: Facts) -> Iterator[Fault]:
 
 
 def _transfer_total_there(cfdi: Comprobante, facts: Facts) -> Iterator[Fault]:
-    rated = any(key[1] != "Exento" for key in _groups(cfdi))
+    rated = any(key[1] != "Exento" for key in cfdi.tax_groups)
     if cfdi.impuestos and rated and cfdi.impuestos.get("TotalImpuestosTrasladados") is None:
         yield fault(cfdi.impuestos, "falta TotalImpuestosTrasladados")
 
 
 def _withheld_once(cfdi: Comprobante, facts: Facts) -> Iterator[Fault]:
-    counts = Counter(tax.get("Impuesto") for tax in _retenciones(cfdi))
+    taxes = [tax.get("Impuesto") for tax in _retenciones(cfdi)]
+    if len(set(taxes)) == len(taxes):
+        return
+    counts = Counter(taxes)
     for tax in _retenciones(cfdi):
         if counts[tax.get("Impuesto")] > 1:
             yield fault(tax, f"hay más de una retención del impuesto {shown(tax.get('Impuesto'))}")
 
 
 def _transfer_once(cfdi: Comprobante, facts: Facts) -> Iterator[Fault]:
-    counts = Counter(tax_key(tax) for tax in _traslados(cfdi))
+    keys = [tax_key(tax) for tax in _traslados(cfdi)]
+    if len(set(keys)) == len(keys):
+        return
+    counts = Counter(keys)
     for tax in _traslados(cfdi):
         if counts[tax_key(tax)] > 1:
             yield fault(tax, "hay más de un traslado con el mismo impuesto, factor y tasa")
 
 
-def _sum_of(cfdi: Comprobante, facts: Facts, tax: Node, lines: tuple[Node, ...], name: str) -> Iterator[Fault]:
+def _sum_of(cfdi: Comprobante, facts: Facts, tax: Node, lines: Sequence[Node], name: str) -> Iterator[Fault]:
     found, added, decimals = tax.amount(name), total(lines, name), currency_decimals(cfdi, facts)
     if not lines or found is None or added is None or decimals is None:
         return
@@ -138,7 +118,7 @@ def _sum_of(cfdi: Comprobante, facts: Facts, tax: Node, lines: tuple[Node, ...],
 
 
 def _withheld_sum(cfdi: Comprobante, facts: Facts) -> Iterator[Fault]:
-    groups = _withheld(cfdi)
+    groups = cfdi.withheld_groups
     for tax in _retenciones(cfdi):
         yield from _sum_of(cfdi, facts, tax, groups.get(tax.get("Impuesto"), ()), "Importe")
 
@@ -151,13 +131,13 @@ def _exempt_only_bare(cfdi: Comprobante, facts: Facts) -> Iterator[Fault]:
 
 
 def _basis_sum(cfdi: Comprobante, facts: Facts) -> Iterator[Fault]:
-    groups = _groups(cfdi)
+    groups = cfdi.tax_groups
     for tax in () if _only_exempt(cfdi) else _traslados(cfdi):
         yield from _sum_of(cfdi, facts, tax, groups.get(tax_key(tax), ()), "Base")
 
 
 def _exempt_basis_sum(cfdi: Comprobante, facts: Facts) -> Iterator[Fault]:
-    groups = _groups(cfdi)
+    groups = cfdi.tax_groups
     for tax in _traslados(cfdi) if _only_exempt(cfdi) else ():
         yield from _sum_of(cfdi, facts, tax, groups.get(tax_key(tax), ()), "Base")
 
@@ -171,7 +151,7 @@ def _rates_known(cfdi: Comprobante, facts: Facts) -> Iterator[Fault]:
 
 
 def _transfer_sum(cfdi: Comprobante, facts: Facts) -> Iterator[Fault]:
-    groups = _groups(cfdi)
+    groups = cfdi.tax_groups
     for tax in _traslados(cfdi):
         yield from _sum_of(cfdi, facts, tax, groups.get(tax_key(tax), ()), "Importe")
 
@@ -180,10 +160,10 @@ def _same_groups(cfdi: Comprobante, facts: Facts) -> Iterator[Fault]:
     if cfdi.tipo not in ("I", "E", "N"):
         return
     place = cfdi.impuestos or cfdi
-    lines, summary = set(_groups(cfdi)), {tax_key(tax) for tax in _traslados(cfdi)}
+    lines, summary = set(cfdi.tax_groups), {tax_key(tax) for tax in _traslados(cfdi)}
     if lines != summary:
         yield fault(place, f"los traslados del resumen no son los de los conceptos ({len(summary)} y {len(lines)})")
-    held, listed = set(_withheld(cfdi)), {tax.get("Impuesto") for tax in _retenciones(cfdi)}
+    held, listed = set(cfdi.withheld_groups), {tax.get("Impuesto") for tax in _retenciones(cfdi)}
     if held != listed:
         yield fault(place, f"las retenciones del resumen no son las de los conceptos ({len(listed)} y {len(held)})")
 

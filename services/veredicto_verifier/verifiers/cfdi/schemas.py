@@ -13,12 +13,15 @@ import os
 import shutil
 import stat
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 from lxml import etree
 
-from veredicto_verifier.verifiers.schema_faults import SchemaFault, read_fault
+from veredicto_verifier.verifiers.cfdi.schema_codes import ELEMENT, VALUES, code_of, kind_of
+from veredicto_verifier.verifiers.schema_faults import ATTRIBUTE, NAMESPACE
 
 PREBUILT = Path(__file__).parent / "data"
 MANIFEST = "manifest.json"
@@ -26,6 +29,16 @@ WRAPPER = "xsd/all.xsd"
 SEAL = {"Sello": "", "Certificado": "", "NoCertificado": "0" * 20}
 """What the schema demands and an unsealed invoice cannot have."""
 ADDENDA = "{http://www.sat.gob.mx/cfd/4}Addenda"
+
+
+class SchemaFault(NamedTuple):
+    """One error of the schema: its code, its kind (empty: unnamed), line, path of the element, attribute (or empty)."""
+
+    code: str
+    kind: str
+    line: int
+    path: str
+    attribute: str
 
 
 @functools.cache
@@ -75,25 +88,45 @@ def load_schema() -> etree.XMLSchema:
 
 
 def schema_faults(root: etree._Element) -> list[SchemaFault]:
-    """What the schema says against an unsealed invoice, in document order; the tree is given back as it came.
+    """What the schema says against an unsealed invoice, in document order; the tree is given back as it came."""
+    schema = load_schema()
+    with filled_in(root):
+        return [] if schema.validate(root) else _specific([_fault(error) for error in cast(Any, schema.error_log)])
 
-    Absent or empty seal attributes are filled in for the check, and the Addenda, which SAT ignores, is taken out.
+
+@contextmanager
+def filled_in(root: etree._Element) -> Iterator[None]:
+    """The invoice as its schema is asked about it.
+
+    Absent or empty seal attributes are filled in, and the Addenda, which SAT ignores, is taken out.
     """
     filled = {name: root.get(name) for name in SEAL if not root.get(name)}
-    addendas = root.findall(ADDENDA)
+    addendas = [*root.iterchildren(ADDENDA)]
     for name in filled:
         root.set(name, SEAL[name])
     for addenda in addendas:
         root.remove(addenda)
-    schema = load_schema()
-    faults = [] if schema.validate(root) else [read_fault(error) for error in cast(Any, schema.error_log)]
+    yield
     for name, before in filled.items():
         if before is None:
             del root.attrib[name]
         else:
             root.set(name, before)
     root.extend(addendas)
-    return faults
+
+
+def _fault(error: etree._LogEntry) -> SchemaFault:
+    found, named = ATTRIBUTE.search(error.message), ELEMENT.search(error.message)
+    attribute, element = found.group(1) if found else "", named.group(1) if named else ""
+    path = NAMESPACE.sub("", error.path or "")
+    kind = kind_of(error.type_name.removeprefix("SCHEMAV_"), error.message)
+    return SchemaFault(code_of(kind, element, attribute, path.count("/")), kind, error.line, path, attribute)
+
+
+def _specific(faults: list[SchemaFault]) -> list[SchemaFault]:
+    """Without the second word on a value: libxml2 says after "wrong pattern" that the type does not fit either."""
+    named = {(fault.path, fault.attribute) for fault in faults if fault.kind in VALUES and fault.kind != "datatype"}
+    return [fault for fault in faults if fault.kind != "datatype" or (fault.path, fault.attribute) not in named]
 
 
 def _build_into(folder: Path) -> None:

@@ -12,8 +12,8 @@ from decimal import Decimal
 
 from lxml import etree
 
-from veredicto_verifier.verifiers.cfdi.comprobante import Tree
 from veredicto_verifier.verifiers.cfdi.expected import agrees
+from veredicto_verifier.verifiers.cfdi.nodes import Tree
 
 
 @dataclass(frozen=True, slots=True)

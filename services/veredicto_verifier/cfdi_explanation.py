@@ -1,0 +1,226 @@
+"""Say in full what is wrong with an invoice, for a person: code, path, what was expected and what was found.
+
+The verdict is the verifier's own. The schema's faults are told by xmlschema, the second engine, which knows exact
+paths and what would have been right; where the two disagree, the verifier's engine decides what is a fault.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, cast
+
+import xmlschema
+from lxml import etree
+from xmlschema.validators import XMLSchemaValidationError
+
+from veredicto_verifier.verifier import Grade
+from veredicto_verifier.verifiers.cfdi import VERIFIER
+from veredicto_verifier.verifiers.cfdi.comprobante import CFD_FAMILY, Comprobante
+from veredicto_verifier.verifiers.cfdi.grading import CfdiTask, Examination, examine, judge_form
+from veredicto_verifier.verifiers.cfdi.nodes import Node
+from veredicto_verifier.verifiers.cfdi.rule import Fault
+from veredicto_verifier.verifiers.cfdi.rules import RULES
+from veredicto_verifier.verifiers.cfdi.schema_codes import MEANINGS, code_of
+from veredicto_verifier.verifiers.cfdi.schemas import SchemaFault, data_folder, filled_in
+
+Language = Literal["es", "en"]
+SHOWN = 120
+"""Characters of a value that are shown."""
+FACETS: Mapping[str, str] = {
+    "XsdEnumerationFacets": "enumeration",
+    "XsdPatternFacets": "pattern",
+    "XsdLengthFacet": "length",
+    "XsdMinLengthFacet": "length",
+    "XsdMaxLengthFacet": "length",
+    "XsdMinInclusiveFacet": "range",
+    "XsdMaxInclusiveFacet": "range",
+    "XsdMinExclusiveFacet": "range",
+    "XsdMaxExclusiveFacet": "range",
+    "XsdTotalDigitsFacet": "digits",
+    "XsdFractionDigitsFacet": "digits",
+    "XsdAtomicBuiltin": "datatype",
+    "XsdAttribute": "fixed",
+    "XsdElement": "nil",
+}
+"""Which part of the schema refused -> our kind of fault."""
+ABSENT: Mapping[Language, str] = {"es": "(ausente)", "en": "(absent)"}
+ATTRIBUTE = re.compile(r"^attribute ([^=\s]+)=|'([^']+)' attribute|attribute '([^']+)'")
+AMOUNT = re.compile(r"(?:= |, |se esperaba )([0-9]+(?:\.[0-9]+)?)\)?$")
+CATALOGUE = re.compile(r"no está en (c_\w+)")
+MISSING = re.compile(r"\bfalta (?:el nodo |el |la )?(\w+)")
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One fault: code and layer, where it is, what was expected and what was found, and the reason in a sentence."""
+
+    code: str
+    layer: str
+    path: str
+    line: int
+    attribute: str
+    expected: str
+    found: str
+    reason: str
+
+
+def explain(task: CfdiTask, text: str, language: Language = "es") -> list[Finding]:
+    """Every fault of the invoice in `text`, layer by layer; empty when it passes.
+
+    A text that is no acceptable document gives one finding.
+    """
+    document = judge_form(task, text)
+    if isinstance(document, Grade):
+        check = next(check for check in document.checks if not check.passed)
+        said = check.reason if language == "es" else VERIFIER.codes[str(check.code)]
+        layer = check.name.removeprefix("cfdi.")
+        return [Finding(str(check.code), layer, "/", 0, "", said, text[:40], said)]
+    examined = examine(task, document.root)
+    return [
+        *(_schema_findings(document.root, examined.schema, language) if examined.schema else ()),
+        *_rule_findings(examined, language),
+        *_match_findings(task, examined, language),
+    ]
+
+
+def _schema_findings(root: etree._Element, ours: list[SchemaFault], language: Language) -> list[Finding]:
+    with filled_in(root):
+        found = [_schema_finding(error, language) for error in second_engine(complements(root)).iter_errors(root)]
+    if found:
+        return found
+    # The few documents on which the engines differ: the verifier's own words.
+    meanings = {fault: MEANINGS[fault.kind][language == "es"] if fault.kind else fault.code for fault in ours}
+    return [
+        Finding(fault.code, "xsd", fault.path, fault.line, fault.attribute, said, "", said)
+        for fault, said in meanings.items()
+    ]
+
+
+def complements(root: etree._Element) -> frozenset[str]:
+    """The namespaces of a document beside SAT's own invoice."""
+    found = {etree.QName(one).namespace or "" for one in root.iter(etree.Element)}
+    return frozenset(one for one in found if not one.startswith(CFD_FAMILY[1:]))
+
+
+@functools.cache
+def second_engine(namespaces: frozenset[str]) -> Any:
+    """xmlschema with SAT's invoice and the complements of these namespaces: all of them take many seconds."""
+    folder = data_folder() / "xsd"
+    schema = xmlschema.XMLSchema(folder / "4" / "cfdv40.xsd", allow="local")
+    locations = _locations(folder)
+    for namespace in sorted(namespaces & locations.keys()):
+        schema.import_schema(namespace, str(folder / locations[namespace]))
+    schema.build()
+    return schema
+
+
+def _locations(folder: Path) -> dict[str, str]:
+    wrapper = etree.parse(folder / "all.xsd", etree.XMLParser(resolve_entities=False, no_network=True))
+    return {one.get("namespace", ""): one.get("schemaLocation", "") for one in wrapper.getroot()}
+
+
+def _schema_finding(error: XMLSchemaValidationError, language: Language) -> Finding:
+    reason, element = error.reason or "", cast(etree._Element, error.elem)
+    named = ATTRIBUTE.search(reason)
+    attribute = next((name for name in named.groups() if name), "") if named else ""
+    kind = _kind(error, reason)
+    path = error.path or ""
+    depth = 1 + sum(1 for _ in element.iterancestors())
+    code = code_of(kind, str(element.tag), attribute, depth)
+    value = element.get(attribute) if attribute else None
+    found = _unexpected(error, language) if not attribute else ABSENT[language] if value is None else value
+    said = MEANINGS[kind][language == "es"] if kind else reason
+    return Finding(
+        code, "xsd", path, error.sourceline or 0, attribute, _expected(error, kind, said), found[:SHOWN], said
+    )
+
+
+def _kind(error: XMLSchemaValidationError, reason: str) -> str:
+    part = type(error.validator).__name__
+    if part == "XsdAttributeGroup":
+        return "missing_attribute" if reason.startswith("missing") else "unexpected_attribute"
+    if part == "XsdGroup" and "character data" in reason:
+        return "unexpected_text"
+    if part == "XsdGroup":
+        return "missing_element" if "not complete" in reason else "unexpected_element"
+    return FACETS.get(part, "")
+
+
+def _unexpected(error: XMLSchemaValidationError, language: Language) -> str:
+    """The tag that stands where another should."""
+    tag = getattr(error, "invalid_tag", None)
+    return etree.QName(tag).localname if tag else ABSENT[language]
+
+
+def _expected(error: XMLSchemaValidationError, kind: str, said: str) -> str:
+    validator: Any = error.validator
+    if kind == "enumeration":
+        values = [str(value) for value in validator.enumeration]
+        return ", ".join(values[:12]) + ("…" if len(values) > 12 else "")
+    if kind == "pattern":
+        return " | ".join(validator.regexps)[:SHOWN]
+    if kind in ("length", "range", "digits"):
+        return f"{type(validator).__name__.removeprefix('Xsd').removesuffix('Facet')} {validator.value}"
+    if kind in ("missing_element", "unexpected_element"):
+        wanted = getattr(error, "expected", None) or ()
+        return ", ".join(etree.QName(one.name).localname for one in wanted if getattr(one, "name", None)) or said
+    return said
+
+
+def _rule_findings(examined: Examination, language: Language) -> Iterator[Finding]:
+    nodes = {node.path: node for node in _nodes(examined.cfdi)}
+    for code, faults in examined.faults.items():
+        for fault in faults:
+            said = fault.reason if language == "es" else RULES[code].meaning
+            node = nodes.get(fault.path)
+            found = _mentioned(node, fault) if node and not MISSING.search(fault.reason) else ""
+            expected = _right_value(fault, language) or said
+            yield Finding(code, RULES[code].layer, fault.path, 0, "", expected, found or ABSENT[language], said)
+
+
+def _nodes(cfdi: Comprobante) -> Iterator[Node]:
+    yield from cfdi.nodes()
+    yield from (cfdi.emisor, cfdi.receptor, *cfdi.relaciones)
+    yield from (node for node in (cfdi.informacion_global, cfdi.locales) if node)
+    yield from (concepto.terceros for concepto in cfdi.conceptos if concepto.terceros)
+
+
+def _mentioned(node: Node, fault: Fault) -> str:
+    """The attributes that the reason speaks of, as they are written."""
+    named = [name for name in node.attributes if re.search(rf"\b{re.escape(name)}\b", fault.reason)]
+    return " ".join(f'{name}="{node.attributes[name][:SHOWN]}"' for name in named)[: 2 * SHOWN]
+
+
+def _right_value(fault: Fault, language: Language) -> str:
+    amount, catalogue, missing = (pattern.search(fault.reason) for pattern in (AMOUNT, CATALOGUE, MISSING))
+    if missing or amount:
+        return (missing or amount).group(1)  # type: ignore[union-attr]  # one of them is there
+    if catalogue:
+        return f"{'un valor de' if language == 'es' else 'a value of'} {catalogue.group(1)}"
+    return ""
+
+
+def _match_findings(task: CfdiTask, examined: Examination, language: Language) -> Iterator[Finding]:
+    asked, cfdi = task.expected, examined.cfdi
+    if asked is None:
+        return
+    pairs = {
+        "cfdi.match_emisor": (cfdi.emisor, asked.emisor),
+        "cfdi.match_receptor": (cfdi.receptor, asked.receptor),
+        "cfdi.match_header": (cfdi, asked.header),
+    }
+    for aspect in examined.aspects:
+        if aspect.fraction == 1:
+            continue
+        said = aspect.reason if language == "es" else VERIFIER.codes[aspect.code]
+        node, wanted = pairs.get(aspect.code, (cfdi, ()))
+        wrong = [(name, value) for name, value in wanted if node.get(name) != value]
+        for name, value in wrong:
+            found = node.get(name) or ABSENT[language]
+            yield Finding(aspect.code, "match", node.path, 0, name, value, found[:SHOWN], said)
+        if not wrong:
+            yield Finding(aspect.code, "match", cfdi.path, 0, "", said, "", said)

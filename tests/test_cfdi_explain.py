@@ -1,0 +1,140 @@
+"""`veredicto cfdi explain` names every fault as the verdict does; a second schema engine agrees with the first."""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+from lxml import etree
+from typer.testing import CliRunner, Result
+
+from tests.cfdi_mutants import MUTANTS, base_spec, base_text, mutant_text
+from tests.cfdi_requests import REQUESTS
+from veredicto_verifier.__main__ import app
+from veredicto_verifier.cfdi_explanation import complements, explain, second_engine
+from veredicto_verifier.verifier import Answer, Completion, Context, Grade
+from veredicto_verifier.verifiers.cfdi import VERIFIER as CFDI
+from veredicto_verifier.verifiers.cfdi.grading import CfdiTask
+from veredicto_verifier.verifiers.cfdi.schemas import filled_in, schema_faults
+from veredicto_verifier.verifiers.xml_document import DocumentRules, Refusal, parse_document
+
+CASES = Path(__file__).parent / "cases" / "cfdi.jsonl"
+
+
+@cache
+def prepared(base: str) -> CfdiTask:
+    return CFDI.prepare(CFDI.spec.model_validate(base_spec(base)), Context())
+
+
+def graded(base: str, text: str) -> Grade:
+    return CFDI.grade(prepared(base), Answer(text, Completion(text)))
+
+
+def readable_fixtures() -> list[etree._Element]:
+    cases = [json.loads(line)["completion"] for line in CASES.read_text(encoding="utf-8").splitlines()]
+    texts = [*map(base_text, REQUESTS), *map(mutant_text, MUTANTS), *cases]
+    documents = [parse_document(text, DocumentRules()) for text in texts]
+    return [one.root for one in documents if not isinstance(one, Refusal)]
+
+
+def test_a_second_engine_says_the_same_of_every_fixture() -> None:
+    num_invalid = 0
+    for root in readable_fixtures():
+        ours = not schema_faults(root)
+        num_invalid += not ours
+        with filled_in(root):
+            assert second_engine(complements(root)).is_valid(root) == ours, etree.tostring(root)
+    assert num_invalid > 30
+
+
+def test_the_engines_differ_where_the_second_is_wrong() -> None:
+    blank = base_text("simple").replace('Total="1160.00" Tipo', 'Total="1 00" Tipo')
+    root = etree.fromstring(blank.encode())
+    assert schema_faults(root)
+    assert [one.code for one in explain(prepared("simple"), blank) if one.layer == "xsd"]
+
+
+@pytest.mark.parametrize("one", MUTANTS, ids=lambda one: one.name)
+def test_an_explanation_names_the_codes_of_the_verdict(one: Any) -> None:
+    text = mutant_text(one)
+    found = explain(prepared(one.base), text)
+    verdict = {check.code for check in graded(one.base, text).checks if not check.passed}
+    assert {finding.code for finding in found} == verdict
+    for finding in found:
+        assert finding.path
+        assert finding.expected
+        assert finding.code in CFDI.codes
+
+
+def test_a_correct_invoice_needs_no_explanation() -> None:
+    for base in REQUESTS:
+        assert explain(prepared(base), base_text(base)) == []
+
+
+FAULTS = [
+    ("rfc-minusculas", "/cfdi:Comprobante/cfdi:Emisor", "Rfc", "[A-Z&Ñ]{3,4}", "cacx7605101p8"),
+    ("metodo-otro", "/cfdi:Comprobante", "MetodoPago", "PUE, PPD", "PPP"),
+    ("sin-fecha", "/cfdi:Comprobante", "Fecha", "falta un atributo", "(ausente)"),
+    ("sin-conceptos", "/cfdi:Comprobante", "", "Conceptos", "(ausente)"),
+    ("total", "Comprobante", "", "1160.00", 'Total="1160.01"'),
+    ("unidad", "Concepto[1]", "", "un valor de c_ClaveUnidad", 'ClaveUnidad="ZZ9"'),
+    ("sin-metodo", "Comprobante", "", "MetodoPago", "(ausente)"),
+    ("emisor-otro", "Emisor", "Nombre", "XOCHILT CASAS CHAVEZ", "XOCHILT CASAS CHAVES"),
+]
+
+
+@pytest.mark.parametrize(("name", "path", "attribute", "expected", "found"), FAULTS)
+def test_a_fault_tells_what_was_expected_and_what_was_found(
+    name: str, path: str, attribute: str, expected: str, found: str
+) -> None:
+    one = next(one for one in MUTANTS if one.name == name)
+    first = next(finding for finding in explain(prepared(one.base), mutant_text(one)) if finding.code == one.code)
+    assert (first.path, first.attribute) == (path, attribute)
+    assert expected in first.expected
+    assert found in first.found
+
+
+def run(*arguments: str) -> Result:
+    return CliRunner().invoke(app, ["cfdi", "explain", *arguments])
+
+
+def test_the_command_explains_in_spanish_or_english_and_exits_by_the_verdict(tmp_path: Path) -> None:
+    wrong, right, request = tmp_path / "wrong.xml", tmp_path / "right.xml", tmp_path / "request.json"
+    right.write_text(base_text("simple"), encoding="utf-8")
+    wrong.write_text(base_text("simple").replace('="1160.00" Tipo', '="1160.01" Tipo'), encoding="utf-8")
+    request.write_text(json.dumps(REQUESTS["simple"]), encoding="utf-8")
+    spanish = run(str(wrong))
+    assert spanish.exit_code == 1
+    assert "cfdi.40119" in spanish.stdout
+    assert "se espera: 1160.00" in spanish.stdout
+    assert "expected: 1160.00" in run(str(wrong), "--lang", "en").stdout
+    assert run(str(right), "--request", str(request)).exit_code == 0
+    body = json.loads(run(str(wrong), "--request", str(request), "--json").stdout)
+    assert not body["passed"]
+    assert {one["code"] for one in body["faults"]} == {"cfdi.40119", "cfdi.match_totals"}
+
+
+def test_what_cannot_be_explained_is_a_usage_error(tmp_path: Path) -> None:
+    file = tmp_path / "a.xml"
+    file.write_text("<a/>", encoding="utf-8")
+    assert run(str(tmp_path / "none.xml")).exit_code == 2
+    for text in ("[]", "{", '{"conceptos": []}', '{"unknown": 1}'):
+        (tmp_path / "request.json").write_text(text, encoding="utf-8")
+        assert run(str(file), "--request", str(tmp_path / "request.json")).exit_code == 2
+
+
+def test_a_text_that_is_no_document_is_explained_too() -> None:
+    (only,) = explain(prepared("simple"), "no es XML")
+    assert (only.code, only.layer) == ("cfdi.not_well_formed", "well_formed")
+
+
+def test_score_judges_an_xml_file(tmp_path: Path) -> None:
+    file, spec = tmp_path / "a.xml", tmp_path / "spec.json"
+    file.write_text(base_text("simple"), encoding="utf-8")
+    spec.write_text(json.dumps(base_spec("simple")), encoding="utf-8")
+    done = CliRunner().invoke(app, ["score", str(file), "--verifier", "cfdi", "--spec", str(spec)])
+    assert done.exit_code == 0
+    assert json.loads(done.stdout)["reward"] == 1.0
