@@ -142,10 +142,10 @@ def _header(request: Request) -> Iterator[Pair]:
     yield "Fecha", request.fecha.isoformat()
     yield "LugarExpedicion", request.lugar_expedicion
     yield "Moneda", request.moneda
-    yield "MetodoPago", request.metodo_pago
-    yield "FormaPago", request.forma_pago
     yield "Exportacion", request.exportacion
     for name, value in (
+        ("MetodoPago", request.metodo_pago),
+        ("FormaPago", request.forma_pago),
         ("Serie", request.serie),
         ("Folio", request.folio),
         ("CondicionesDePago", request.condiciones_de_pago),
