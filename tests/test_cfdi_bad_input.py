@@ -71,7 +71,7 @@ BAD: dict[str, tuple[str, str, float]] = {
         ONE_FAULT,
     ),
     "nested invoice in an addenda": (
-        GOOD.replace(END, f"<cfdi:Addenda>{BODY}</cfdi:Addenda>{END}"),
+        IN_ADDENDA,
         "cfdi.nested",
         ONE_FAULT,
     ),
