@@ -27,7 +27,8 @@ from veredicto_verifier.verifiers.cfdi.rules_strict import STRICT
 from veredicto_verifier.verifiers.cfdi.rules_summary import SUMMARY
 from veredicto_verifier.verifiers.cfdi.schema_codes import BY_ATTRIBUTE
 
-EXACT = Context(prec=120)
+PRECISION = 120
+EXACT = Context(prec=PRECISION)
 """For every computation: products of two 24-digit numbers and their sums are exact."""
 
 INVOICE: tuple[Rule, ...] = (*HEADER, *PARTIES, *CONCEPTS, *CUSTOMS, *SUMMARY, *STRICT)
