@@ -19,7 +19,7 @@ SPEC = {
     "format": "calls",
     "entry": "add",
     "cases": [{"args": [1, 2], "expected": 3}, {"args": [2, 3], "expected": 5}],
-    "limits": {"cpu_s": 0.5, "memory_mb": 128, "wall_s": 2},
+    "limits": {"cpu_s": 1, "memory_mb": 128, "wall_s": 3},
 }
 
 
