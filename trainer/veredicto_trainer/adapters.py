@@ -5,6 +5,7 @@ The adapter lives inside the model's own layers, so sampling, scoring and saving
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -39,7 +40,8 @@ def attach(model: Any, lora: LoraSection, *, seed: int, base: str) -> PeftModel:
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         try:
-            adapter = get_peft_model(model, config)
+            with _quiet():
+                adapter = get_peft_model(model, config)
         except ValueError as error:
             raise PolicyFault(f"the adapter does not fit: {str(error)[:300]}; correct policy.lora.layers") from error
     adapter.peft_config["default"].base_model_name_or_path = base
@@ -54,7 +56,8 @@ def read(model: Any, folder: Path) -> PeftModel:
         PolicyFault: the folder's adapter does not fit the model.
     """
     try:
-        adapter = PeftModel.from_pretrained(model, str(folder), is_trainable=True)
+        with _quiet():
+            adapter = PeftModel.from_pretrained(model, str(folder), is_trainable=True)
     except (OSError, ValueError, RuntimeError, KeyError) as error:
         raise PolicyFault(f"peft cannot load the adapter in {folder}: {str(error)[:300]}") from error
     adapter.train(False)
@@ -79,3 +82,11 @@ def merged(adapter: PeftModel) -> Iterator[dict[str, torch.Tensor]]:
             for name, parameter in adapter.named_parameters():
                 if name in kept:
                     parameter.copy_(kept[name])
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Without the warning about a name of transformers that peft 0.21 still reads."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="`is_gradient_checkpointing`", category=FutureWarning)
+        yield

@@ -184,7 +184,7 @@ class Policy:
             PolicyFault: the architecture does something else to its logits.
         """
         ids_BS = torch.tensor([[self.eos_ids[0], self.pad_id]], device=self.device)
-        with torch.inference_mode():
+        with torch.inference_mode(), self.autocast():
             whole = self.model(ids_BS, use_cache=False).logits.float()
             ours = self._head(self.model.base_model(ids_BS, use_cache=False).last_hidden_state).float()
         if not torch.allclose(whole, ours, rtol=1e-3, atol=1e-3):
@@ -213,7 +213,7 @@ class Policy:
 
 def _recompute_blocks(model: Any) -> None:
     """Turn gradient checkpointing on; only the blocks themselves count as in training, so that dropout stays off."""
-    model.gradient_checkpointing_enable(gradient_checkpointing_kwargs={"use_reentrant": False})
+    model.activation_checkpointing_enable(activation_checkpointing_kwargs={"use_reentrant": False})
     for block in model.modules():
         if isinstance(block, GradientCheckpointingLayer):
             block.training = True
