@@ -115,7 +115,7 @@ class Policy:
         dtype = torch.bfloat16 if frozen and precision == "bfloat16" else torch.float32
         try:
             tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True)
-            model = AutoModelForCausalLM.from_pretrained(folder, dtype=dtype, local_files_only=True)
+            model: Any = AutoModelForCausalLM.from_pretrained(folder, dtype=dtype, local_files_only=True)
         except (OSError, ValueError) as error:
             raise PolicyFault(f"transformers cannot load {folder}: {str(error)[:300]}") from error
         model.train(False)  # no dropout: the log-probabilities of learning are those of sampling
