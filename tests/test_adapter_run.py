@@ -19,7 +19,9 @@ from veredicto_trainer.loop import Outcome, train
 from veredicto_trainer.policy import Policy
 
 
-def settings(folder: Path, url: str, name: str, policy: dict[str, Any], **grpo: Any) -> TrainerConfig:
+def settings(
+    folder: Path, url: str, name: str, policy: dict[str, Any], warm: int | None = None, **grpo: Any
+) -> TrainerConfig:
     if not (folder / "tiny").exists():
         tiny_policy(folder / "tiny")
     usual = {"prompts_per_step": 4, "group_size": 6, "max_new_tokens": 3, "lr": 1e-2, "lr_warmup_updates": 0}
@@ -33,6 +35,7 @@ def settings(folder: Path, url: str, name: str, policy: dict[str, Any], **grpo: 
             "grpo": {"steps": 4, **usual, **grpo},
             "eval": {"questions": 6, "executes_check": "word.ran"},
             "checkpoint": {"every": 2},
+            "warm_start": warm and {"steps": warm, "batch_size": 4},
         }
     )
 
@@ -46,7 +49,10 @@ def go(config: TrainerConfig, **options: Any) -> Outcome:
     ("policy", "grpo"),
     [
         ({"lora": {"rank": 4}}, {"kl": 0.05, "updates_per_batch": 2}),
-        ({"lora": {"rank": 4}, "precision": "bfloat16", "gradient_checkpointing": True}, {"loss": "mu_grpo"}),
+        (
+            {"lora": {"rank": 4}, "precision": "bfloat16", "gradient_checkpointing": True},
+            {"loss": "mu_grpo", "warm": 2},
+        ),
         ({"logits_mb": 1, "gradient_checkpointing": True}, {"loss": "dapo", "correction": {"mode": "truncate"}}),
     ],
     ids=["adapter", "adapter in bf16", "all weights"],

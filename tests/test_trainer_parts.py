@@ -114,6 +114,11 @@ def test_a_wrong_configuration_names_the_field(tmp_path: Path, change: str, mess
         load_config(tmp_path / "none.toml")
 
 
+@pytest.mark.parametrize("path", sorted((DOCS.parent.parent / "configs").glob("*.toml")), ids=lambda path: path.name)
+def test_every_configuration_that_is_shipped_can_be_read(path: Path) -> None:
+    assert load_config(path).digest().startswith("sha256:")
+
+
 def test_the_digest_follows_what_is_learnt_and_nothing_else(tmp_path: Path) -> None:
     path = tmp_path / "c.toml"
 
