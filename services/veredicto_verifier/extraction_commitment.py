@@ -37,7 +37,8 @@ _BEFORE: Final = (
     r"possible|the\s+case|so|know)\s+(?:that\s+|if\s+|whether\s+)?" + _THE,
     r"\b(?:doubt|deny|reject|disagree|unlikely|impossible|false|untrue|wrong|incorrect|mistaken|a\s+mistake|a\s+lie)\s+"
     r"(?:to\s+(?:say|think|believe|claim|conclude)\s+)?(?:that\s+)?" + _THE,
-    r"\b(?:if|whether|unless|(?<!\bI )(?:suppose|assume|imagine)|supposing|assuming|pretend|let['’]s\s+say|let\s+us\s+say)\s+"
+    r"\b(?:if|whether|unless|(?<!\bI )(?:suppose|assume|imagine)|supposing|assuming|pretend|"
+    r"let['’]s\s+say|let\s+us\s+say)\s+"
     r"(?:that\s+)?" + _THE,
     r"\b(?:(?:opposite|negative|inverse|reciprocal|square|cube|root|half|third|quarter|double|triple)\s+(?:of\s+)?|"
     r"twice\s+|minus\s+|plus\s+|times\s+)" + _THE,

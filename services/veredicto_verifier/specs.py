@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from decimal import Decimal
+from itertools import count
 from typing import Any
 
 import rfc8785
@@ -15,34 +16,47 @@ from veredicto_verifier.verifier import Spec, Verifier
 
 MAX_DEPTH = 4
 """How deep `all` may nest."""
+MAX_CRITERIA = 64
+"""Most criteria of one task, over all levels of `all`: each is parsed before the task is scheduled."""
 MAX_NESTING = 128
 """How deep a spec's values may nest; deeper ones would end recursive code somewhere on their way."""
 
 _EXACT = 2**53 - 1
 
 
-def parse_spec(name: str, raw: object, verifiers: Mapping[str, Verifier[Any, Any]], *, depth: int = 0) -> Spec:
+def parse_spec(name: str, raw: object, verifiers: Mapping[str, Verifier[Any, Any]]) -> Spec:
     """The typed spec of a task, its criteria (for `all`) included.
 
     Raises:
         TaskFault: `task.unknown_verifier`, or `task.spec_invalid` with a message that starts with the JSON path.
     """
+    if nests_deeper(raw, MAX_NESTING):
+        raise TaskFault("task.spec_invalid", f"$: the spec nests deeper than {MAX_NESTING}; flatten it")
+    return _parse(name, raw, verifiers, 0, count())
+
+
+def _parse(
+    name: str, raw: object, verifiers: Mapping[str, Verifier[Any, Any]], depth: int, criteria: Iterator[int]
+) -> Spec:
+    """One level; `criteria` counts those of all levels."""
     verifier = verifiers.get(name)
     if verifier is None:
         known = ", ".join(sorted(verifiers))
         raise TaskFault("task.unknown_verifier", f"no verifier is named {name[:60]!r}; known: {known}")
     if depth > MAX_DEPTH:
         raise TaskFault("task.spec_invalid", f"$: `all` nests deeper than {MAX_DEPTH}; flatten the criteria")
-    if depth == 0 and nests_deeper(raw, MAX_NESTING):
-        raise TaskFault("task.spec_invalid", f"$: the spec nests deeper than {MAX_NESTING}; flatten it")
     try:
         spec: Spec = verifier.spec.model_validate(raw)
     except ValidationError as error:
         raise TaskFault("task.spec_invalid", _first_fault(error)) from error
     children = []
     for index, (child, child_raw) in enumerate(verifier.children(spec)):
+        if next(criteria) >= MAX_CRITERIA:
+            raise TaskFault(
+                "task.spec_invalid", f"$.criteria[{index}]: more than {MAX_CRITERIA} criteria in all levels"
+            )
         try:
-            children.append(parse_spec(child, child_raw, verifiers, depth=depth + 1))
+            children.append(_parse(child, child_raw, verifiers, depth + 1, criteria))
         except TaskFault as fault:
             inner = fault.message.removeprefix("$")
             raise TaskFault(fault.code, f"$.criteria[{index}].spec{inner}") from fault
