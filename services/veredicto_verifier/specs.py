@@ -20,6 +20,8 @@ MAX_CRITERIA = 64
 """Most criteria of one task, over all levels of `all`: each is parsed before the task is scheduled."""
 MAX_NESTING = 128
 """How deep a spec's values may nest; deeper ones would end recursive code somewhere on their way."""
+MAX_PATH = 200
+"""Most characters of a JSON path in a message: its parts are the spec's own, of any length."""
 
 _EXACT = 2**53 - 1
 
@@ -48,7 +50,7 @@ def _parse(
     try:
         spec: Spec = verifier.spec.model_validate(raw)
     except ValidationError as error:
-        raise TaskFault("task.spec_invalid", _first_fault(error)) from error
+        raise TaskFault("task.spec_invalid", _first_fault(error, raw)) from error
     children = []
     for index, (child, child_raw) in enumerate(verifier.children(spec)):
         if next(criteria) >= MAX_CRITERIA:
@@ -131,10 +133,17 @@ def _canonical(value: Any) -> Any:
     return str(value)
 
 
-def _first_fault(error: ValidationError) -> str:
+def _first_fault(error: ValidationError, raw: object) -> str:
     first = error.errors(include_url=False, include_input=False)[0]
-    path = "$"
-    for part in first["loc"]:
-        path += f"[{part}]" if isinstance(part, int) else f".{part}"
+    missing = first["type"] == "missing"
+    path, at = "$", raw
+    for index, part in enumerate(first["loc"]):
+        if isinstance(at, Mapping) and (part in at or (missing and index == len(first["loc"]) - 1)):
+            path += f".{part}"
+            at = at.get(part)
+        elif isinstance(at, list | tuple) and isinstance(part, int) and part < len(at):
+            path += f"[{part}]"
+            at = at[part]
+        # anything else is pydantic's name for a branch of a union, which is no place in the spec
     more = f" (and {error.error_count() - 1} more)" if error.error_count() > 1 else ""
-    return f"{path}: {first['msg']}{more}"
+    return f"{path[:MAX_PATH]}: {first['msg']}{more}"
