@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from figures import Figure, publish
+from hostile_items import hostile
 
 from veredicto_verifier.judging import judge
 from veredicto_verifier.registry import VERIFIERS
@@ -60,10 +61,6 @@ PAIRS = (
     ("\\frac{\\pi}{6}+\\sqrt[3]{2}", "\\sqrt[3]{2}+\\frac{2\\pi}{12}"),
     ("e^{x+y}", "e^x e^y + 1"),
     ("\\begin{pmatrix}1&2\\\\3&4\\end{pmatrix}", "\\begin{pmatrix}1&2\\\\3&4\\end{pmatrix}"),
-)
-HOSTILE = (
-    *("9^{9^{9^9}}", "10^{10^{10}}", "(10^6)!", "9!!!", "e^{e^{e^{10}}}"),
-    *("(" * 2000 + "x" + ")" * 2000, "-" * 3000 + "1"),
 )
 
 
@@ -129,16 +126,6 @@ def symbolic_p95() -> float:
     return statistics.quantiles(spent[1:], n=20)[-1] * 1e3
 
 
-def hostile() -> Figure:
-    accepts = judged("math", {"answer": "x", "kind": "expression"})
-    longest = 0.0
-    for text in HOSTILE:
-        started = time.process_time()
-        assert not accepts(f"\\boxed{{{text}}}"), text[:40]
-        longest = max(longest, time.process_time() - started)
-    return Figure("hostile_longest_ms", longest * 1e3, "at most", 1000, "ms")
-
-
 def gsm8k(path: Path) -> list[Figure]:
     golds = [json.loads(line)["answer"].rpartition("#### ")[2] for line in path.read_text().splitlines()]
     refused = accepted = 0
@@ -167,7 +154,7 @@ def wrongs(number: int, other: int) -> list[int]:
 def main() -> None:
     told = dict(word.split("=", 1) for word in sys.argv[1:] if "=" in word)
     given = told.get("GSM8K") or os.environ.get("GSM8K")
-    figures = [*speeds(), hostile()]
+    figures = [*speeds(), *hostile()]
     if given:
         figures.extend(gsm8k(Path(given)))
     else:
