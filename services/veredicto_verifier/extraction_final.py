@@ -21,6 +21,7 @@ MAX_MARKS: Final = 1_000
 _PHRASE: Final = re.compile(
     r"\b(?:answer|respuesta)(?: final| correcta)?[*_ \t]*+(?::[*_]*+|(?:is|es)\b[ \t]*+:?)\s*+", re.IGNORECASE
 )
+_MARK: Final = re.compile(rf"\\boxed|{HASH}|{OPEN_TAG}|(?i:{_PHRASE.pattern})")
 _TO_A_BOX: Final = re.compile(_PHRASE.pattern + r"[$*_ \t\\(\[]*\Z", re.IGNORECASE)
 _HASH: Final = re.compile(r"(?<!#)####(?!#)\s*+")
 _SENTENCE_END: Final = re.compile(r"[.!?](?=\s|$)|[\n;]|<")
@@ -85,8 +86,9 @@ def _hash_candidates(rest: str) -> Iterator[_Candidate]:
     marks = _bounded(_HASH.finditer(rest))
     for index, mark in enumerate(marks):
         text, end = _until(_LINE_END, rest, mark.end(), len(rest))
-        last = index == len(marks) - 1
-        if text and not _holds_mark(text) and (last or _value(text) is not None):
+        last = index == len(marks) - 1 and not _holds_mark(text)
+        text = _before_a_mark(text)
+        if text and (last or _value(text) is not None):
             yield _Candidate(text, mark.start(), True, kept(rest, mark.start(), end))
 
 
@@ -96,7 +98,8 @@ def _phrase_candidates(rest: str) -> Iterator[_Candidate]:
     for index, phrase in enumerate(phrases):
         limit = phrases[index + 1].start() if index + 1 < len(phrases) else len(rest)
         text, end = _until(_SENTENCE_END, rest, phrase.end(), limit)
-        if text and "\\boxed" not in text and HASH not in text:
+        text = _before_a_mark(text)
+        if text:
             condemning = condemns(rest, phrase.start(), text)
             yield _Candidate(text, phrase.start(), False, made(rest, phrase.start(), end), condemning)
 
@@ -109,7 +112,8 @@ def _tag_candidates(rest: str) -> Iterator[_Candidate]:
         if closed < 0:
             raise ExtractionFault("extract.unclosed", "<answer> is never closed")
         text = rest[start:closed].strip()
-        if text and not _holds_mark(text):
+        text = _before_a_mark(text)
+        if text:
             yield _Candidate(text, start, True, kept(rest, opened, closed + len(CLOSE_TAG)))
         opened = rest.find(OPEN_TAG, closed)
 
@@ -123,7 +127,16 @@ def _bounded(found: Iterable[_Mark]) -> list[_Mark]:
 
 def _holds_mark(text: str) -> bool:
     """Whether another mark of a final answer stands inside; then that one is the candidate."""
-    return "\\boxed" in text or HASH in text or OPEN_TAG in text or _PHRASE.search(text) is not None
+    return _MARK.search(text) is not None
+
+
+def _before_a_mark(text: str) -> str:
+    """The text, unless another mark stands inside: then only a value before it ("41, \\boxed{42}"), which counts too."""
+    found = _MARK.search(text)
+    if found is None:
+        return text
+    before = text[: found.start()].rstrip(" \t\n,;:")
+    return before if parse(before) is not None else ""
 
 
 def _until(end: re.Pattern[str], rest: str, start: int, limit: int) -> tuple[str, int]:
