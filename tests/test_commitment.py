@@ -122,6 +122,8 @@ STATED = (
     "<answer>42</answer>",
     "La respuesta es 42.",
     "No, la respuesta es 42.",
+    "There is no doubt the answer is 42.",
+    "No cabe duda: la respuesta es 42.",
     "Sí, la respuesta es 42.",
     "Como no sobra nada, la respuesta es 42.",
     "¿Por qué no? La respuesta es 42.",

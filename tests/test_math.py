@@ -192,6 +192,14 @@ def test_what_is_no_arithmetic_is_left_alone(text: str) -> None:
     assert steps.check(text) == steps.Steps(0)
 
 
+@pytest.mark.parametrize("text", ["3*3=9 3*4=12", "48/2 = 24 48+24 = 72", "5+1=6\t2*3=6", "1+1=2 $3+$4=$7"])
+def test_equalities_that_a_blank_parts_are_each_worked_out(text: str) -> None:
+    assert steps.check(text) == steps.Steps(2)
+    first, _, second = text.partition("=")
+    assert steps.check(f"{first}=1{second}").wrong == 1
+    assert steps.check(f"{text}1").wrong == 2
+
+
 def loaded(spec: dict[str, Any], completion: str) -> str:
     code = (
         "import sys\n"

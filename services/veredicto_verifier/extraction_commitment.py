@@ -35,7 +35,8 @@ _BEFORE: Final = (
     r"(?:n['’]t|\b(?:not|never|cannot))\s+(?:\w+\s+)?"
     r"(?:think|believe|say|saying|claim|mean|agree|accept|conclude|true|sure|certain|convinced|clear|correct|right|"
     r"possible|the\s+case|so|know)\s+(?:that\s+|if\s+|whether\s+)?" + _THE,
-    r"\b(?:doubt|deny|reject|disagree|unlikely|impossible|false|untrue|wrong|incorrect|mistaken|a\s+mistake|a\s+lie)\s+"
+    r"\b(?:(?<!no )(?<!out )(?<!any )doubt|deny|reject|disagree|unlikely|impossible|"
+    r"false|untrue|wrong|incorrect|mistaken|a\s+mistake|a\s+lie)\s+"
     r"(?:to\s+(?:say|think|believe|claim|conclude)\s+)?(?:that\s+)?" + _THE,
     r"\b(?:if|whether|unless|(?<!\bI )(?:suppose|assume|imagine)|supposing|assuming|pretend|"
     r"let['’]s\s+say|let\s+us\s+say)\s+"

@@ -131,7 +131,7 @@ def _holds_mark(text: str) -> bool:
 
 
 def _before_a_mark(text: str) -> str:
-    """The text, unless another mark stands inside: then only a value before it ("41, \\boxed{42}"), which counts too."""
+    """The text, unless another mark stands inside: then only a value before it, which counts too (`41, \\boxed{42}`)."""
     found = _MARK.search(text)
     if found is None:
         return text
