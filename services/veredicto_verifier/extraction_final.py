@@ -131,7 +131,7 @@ def _holds_mark(text: str) -> bool:
 
 
 def _before_a_mark(text: str) -> str:
-    """The text, unless another mark stands inside: then only a value before it, which counts too (`41, \\boxed{42}`)."""
+    """The text, unless another mark stands inside: then only a value before it, which counts too."""
     found = _MARK.search(text)
     if found is None:
         return text
