@@ -70,7 +70,7 @@ def _is_cte(table: Any) -> bool:
     """Whether a name stands for a CTE that is in sight there: inside its own definition it is still the table."""
     from sqlglot import exp
 
-    node = None if table.db else table
+    node: Any = None if table.db else table
     while node is not None:
         if isinstance(node, exp.CTE) and isinstance(node.parent, exp.With):
             listed = node.parent.expressions
