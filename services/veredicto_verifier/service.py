@@ -21,6 +21,8 @@ from veredicto_verifier.scoring import Scorer
 from veredicto_verifier.settings import Settings
 
 VERSION = "0.1.0"
+MAX_LOGGED = 20
+"""Most refused tasks of one pack that the log names."""
 log = structlog.get_logger(__name__)
 
 
@@ -56,6 +58,11 @@ def load_shelf(packs: Sequence[Path], data_dir: Path) -> Shelf:
     shelf = Shelf.load(packs, cache=data_dir / "packs", verifiers=VERIFIERS)
     for fault in shelf.faults:
         log.warning("pack skipped", fault=fault)
+    for pack in shelf.packs.values():
+        for refusal in pack.refused[:MAX_LOGGED]:
+            log.warning("task refused", task=refusal.named(pack.name), code=refusal.code, fault=refusal.message)
+        if len(pack.refused) > MAX_LOGGED:
+            log.warning("more tasks refused", pack=pack.name, refused=len(pack.refused), see="veredicto pack check")
     return shelf
 
 

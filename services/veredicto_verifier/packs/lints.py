@@ -6,6 +6,7 @@ pass: that is an error of the check, since nobody can learn from it.
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -94,6 +95,33 @@ def lint_json(_spec: Any, task: Any) -> Iterator[Found]:
             return
 
 
+def lint_echo(spec: Any, task: Any) -> Iterator[Found]:
+    """What the schema itself shows must not pass: models echo it."""
+    for shown in _shown(spec.json_schema):
+        text = json.dumps(shown)
+        if json_schema.grade(task, Answer(text, Completion(text))).passed:
+            yield "lint", "lint.echo", "the schema's own defaults or examples pass; list values in `expected`"
+            return
+
+
+def _shown(schema: Any) -> Iterator[Any]:
+    """The documents that a schema shows: its examples and default, and one made of those of its properties."""
+    if not isinstance(schema, dict):
+        return
+    yield from _examples(schema)
+    properties = schema.get("properties")
+    if isinstance(properties, dict):
+        yield {name: found[0] for name, one in properties.items() if (found := list(_examples(one)))}
+
+
+def _examples(schema: Any) -> Iterator[Any]:
+    if isinstance(schema, dict):
+        examples = schema.get("examples")
+        yield from examples if isinstance(examples, list) else ()
+        yield from (schema[word] for word in ("default", "const") if word in schema)
+        yield from schema["enum"][:1] if isinstance(schema.get("enum"), list) else ()
+
+
 def lint_static(spec: Any, _task: Any) -> Iterator[Found]:
     """Without requirements any clean program passes."""
     if not spec.require:
@@ -115,7 +143,7 @@ def lint_sql_queries(spec: Any, task: Any, tally: Tally) -> Iterator[Found]:
 
 LINTS: dict[str, tuple[Lint, ...]] = {
     "cfdi": (lint_cfdi,),
-    "json": (lint_json,),
+    "json": (lint_json, lint_echo),
     "python": (lint_python, lint_by_running),
     "sql": (lint_sql,),
     "static": (lint_static,),
