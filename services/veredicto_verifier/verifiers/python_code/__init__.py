@@ -95,8 +95,11 @@ def _run(task: PythonTask, program: str) -> Run:
 
 
 def _passes(spec: PythonSpec, program: str) -> bool:
-    task = build_task(spec)
-    return grade(_run(task, program), task.hidden, ()).passed
+    task = prepare(spec, Context())
+    try:
+        return grade(_run(task, program), task.hidden, ()).passed
+    except LimitExceeded:
+        return False
 
 
 _WATCH = Watch(_passes)
