@@ -258,7 +258,8 @@ def prepare_world() -> None:
 
 
 def own_world(name: str) -> types.ModuleType:
-    """A fresh module over the program's own builtins."""
+    """A fresh module over the program's own builtins, in which integers of any length have a decimal form."""
+    sys.set_int_max_str_digits(0)  # the guard is for servers; here the CPU limit stands, and contest tasks print such
     module = types.ModuleType(name)
     module.__dict__["__builtins__"] = sys.modules["builtins"]
     sys.modules[name] = module

@@ -124,8 +124,17 @@ def build_task(spec: PythonSpec) -> PythonTask:
         raise TaskFault("task.empty_tests", f"format {spec.format!r} needs at least one case in `cases`")
     hidden = tuple(case.hidden for case in spec.cases)
     if spec.format == "stdio":
+        for index, case in enumerate(spec.cases):
+            _check_text(index, case.stdin + case.stdout)
         return StdioTask(spec, hidden)
     return CallTask(spec, tuple(_call(spec, index) for index in range(len(spec.cases))))
+
+
+def _check_text(index: int, text: str) -> None:
+    try:
+        text.encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError as error:
+        raise TaskFault("task.gold_failed", f"$.cases[{index}]: input or output is no text") from error
 
 
 def _call(spec: PythonSpec, index: int) -> Call:
