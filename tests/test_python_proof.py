@@ -77,6 +77,17 @@ def test_a_reference_that_varies_is_an_error() -> None:
     pytest.fail("never caught")
 
 
+def test_hidden_tests_that_a_task_declares_count_as_cases_and_a_test_file_needs_none() -> None:
+    program = "def add(a, b):\n    return a + b\n"
+    declared = {**calls("add", program, ([1, 2], 3)), "perturbed": [{"kind": "integer"}]}
+    assert "lint.few_cases" not in found(declared)
+    assert "lint.few_cases" in found(calls("add", program, ([1, 2], 3)))
+    file = "import unittest\nfrom solution import add\nclass T(unittest.TestCase):\n    def test_it(self):\n"
+    assert "lint.few_cases" not in found(
+        {"format": "unittest", "tests": f"{file}        self.assertEqual(add(1, 2), 3)\n"}
+    )
+
+
 def test_a_task_without_a_reference_is_weak() -> None:
     assert "lint.no_reference" in found(calls("f", None, ([1], 1), ([2], 2), ([3], 3)))
 

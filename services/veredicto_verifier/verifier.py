@@ -163,8 +163,7 @@ class Verifier(Generic[SpecT, TaskT]):
     and checked, and `TaskFault` raised if the task is broken), then `grade(task, answer)` once per completion. A task
     that holds resources has a `close()`; one whose resources can be evicted meanwhile has `evicted()` and `reopen()`,
     which the worker calls before it charges anything to a completion.
-    `grade` never raises for anything a completion can hold; `LimitExceeded` is the one way out, and `TaskFault` where
-    only judging shows that the task's own code is broken.
+    `grade` never raises for anything a completion can hold; `LimitExceeded` is the one way out.
     """
 
     name: str
