@@ -19,6 +19,7 @@ from veredicto_verifier.sandbox.policy import DEGRADED_SWITCH
 from veredicto_verifier.scheduler import Scheduler
 from veredicto_verifier.scoring import Scorer
 from veredicto_verifier.settings import Settings
+from veredicto_verifier.verifiers.python_code.canaries import CANARIES_SWITCH
 
 VERSION = "0.1.0"
 MAX_LOGGED = 20
@@ -50,7 +51,8 @@ def stamp_verifiers() -> dict[str, dict[str, str]]:
 
 def worker_environment(settings: Settings) -> dict[str, str]:
     """What the workers are told beside their clean environment."""
-    return {DEGRADED_SWITCH: "1"} if settings.allow_degraded else {}
+    told = {DEGRADED_SWITCH: "1"} if settings.allow_degraded else {}
+    return {**told, CANARIES_SWITCH: str(settings.canaries.resolve())} if settings.canaries else told
 
 
 def load_shelf(packs: Sequence[Path], data_dir: Path) -> Shelf:

@@ -74,9 +74,9 @@ def _comparable_rows(expected: Any) -> list[str]:
     return sorted(rows) if expected.ties is None else rows
 
 
-def lint_python(spec: Any, _task: Any) -> Iterator[Found]:
-    """Few cases are passed by a table of answers."""
-    if spec.format != "asserts" and len(spec.cases) < MIN_CASES:
+def lint_python(spec: Any, task: Any) -> Iterator[Found]:
+    """Few cases, declared hidden ones included, are passed by a table of answers."""
+    if spec.format in ("calls", "stdio") and len(task.hidden) < MIN_CASES:
         yield "lint", "lint.few_cases", f"fewer than {MIN_CASES} cases are passed by a table of answers; add cases"
 
 
