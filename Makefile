@@ -7,7 +7,7 @@ export GOMP_SPINCOUNT := 0
 export HF_HUB_OFFLINE := 1
 export TOKENIZERS_PARALLELISM := false
 
-.PHONY: venv demo serve test lint types imports pytest bench compose-test openapi versions clean
+.PHONY: venv demo serve test lint types imports pytest bench bench-trainer compose-test openapi versions clean
 
 venv: .venv/.made
 
@@ -53,8 +53,18 @@ bench: bench-service
 bench-%: venv
 	$(BIN)/python bench/$*.py
 
+# What compares with TRL runs in an environment of its own: TRL is no dependency of the product.
+TRL ?= trl==1.16.0
+.venv-trl/.made: pyproject.toml constraints.txt
+	$(PYTHON) -m venv .venv-trl
+	.venv-trl/bin/pip install -q -c constraints.txt -e '.[trainer]' $(TRL)
+	touch $@
+
+bench-trainer: .venv-trl/.made
+	PYTHONPATH=. .venv-trl/bin/python bench/trainer_trl.py
+
 compose-test: venv
 	$(BIN)/python deploy/compose_test.py
 
 clean:
-	rm -rf .venv runs bench/results build
+	rm -rf .venv .venv-trl runs bench/results build

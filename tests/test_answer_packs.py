@@ -132,6 +132,12 @@ def test_a_long_story_asks_for_its_gold() -> None:
     ("name", "weak", "code", "sound"),
     [
         ("json", {"schema": {"type": "object"}}, "lint.trivial", {"schema": {"type": "object", "required": ["a"]}}),
+        (
+            "json",
+            {"schema": {"type": "object", "properties": {"a": {"enum": ["x", "y"]}}, "required": ["a"]}},
+            "lint.echo",
+            {"schema": {"properties": {"a": {"enum": ["x", "y"]}}, "required": ["a"]}, "expected": {"a": "y"}},
+        ),
         ("static", {"language": "python"}, "lint.no_requirement", {"language": "python", "require": ["def:f"]}),
         (
             "tools",

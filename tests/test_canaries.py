@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
+
 import pytest
 
 from veredicto_verifier.errors import InfraFault
@@ -33,6 +36,43 @@ def test_a_comparison_that_believes_everything_gives_no_verdict(monkeypatch: pyt
     monkeypatch.setattr(calls, "same_value", lambda *_args: True)
     for _ in range(2):
         with pytest.raises(InfraFault, match="must fail"):
+            judge_the_example()
+
+
+def test_verdicts_come_back_with_the_round_in_which_every_canary_fails(monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as broken:
+        broken.setattr(calls, "same_value", lambda *_args: True)
+        with pytest.raises(InfraFault, match="must fail"):
+            judge_the_example()
+    assert judge_the_example()
+
+
+OWN_SPEC = {"format": "calls", "entry": "f", "cases": [{"args": [1], "expected": 1}], "limits": {"cpu_s": 1}}
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        ("", "cannot be read"),
+        ("[1]", "cannot be read"),
+        ('{"a": {"spec": {}}}', "cannot be read"),
+        ('{"a": {"spec": {}, "program": ""}}', "mend it"),
+        ('{"a": {"spec": {"format": "calls", "entry": "f"}, "program": ""}}', "mend it"),
+        (json.dumps({"mine": {"spec": OWN_SPEC, "program": "def f(x):\n    return x\n"}}), r"must fail \(mine\)"),
+        (json.dumps({"mine": {"spec": OWN_SPEC, "program": "def f(x):\n    return 2\n"}}), None),
+        (json.dumps({"mine": {"spec": OWN_SPEC, "program": "while True: pass\n"}}), None),
+    ],
+)
+def test_an_operator_adds_canaries(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, content: str, said: str | None
+) -> None:
+    path = tmp_path / "canaries.json"
+    path.write_text(content, encoding="utf-8")
+    monkeypatch.setenv(canaries.CANARIES_SWITCH, str(path))
+    if said is None:
+        assert judge_the_example()
+    else:
+        with pytest.raises(InfraFault, match=said):
             judge_the_example()
 
 

@@ -51,6 +51,24 @@ def test_the_page_names_every_variable_of_the_compose_file() -> None:
     assert [name for name in set(re.findall(r"\$\{(\w+)", text)) if f"`{name}`" not in page] == []
 
 
+def test_only_the_exec_stage_installs_node_and_the_default_stage_is_without_it() -> None:
+    text = (ROOT / "Dockerfile.verifier").read_text(encoding="utf-8")
+    stages = re.split(r"^FROM ", text, flags=re.MULTILINE)[1:]
+    with_node = [stage.split("\n")[0] for stage in stages if "nodejs" in stage]
+    assert with_node == ["verifier AS verifier-exec"]
+    assert stages[-1].strip() == "verifier"
+    assert SERVICES["verifier"]["build"]["target"] == "${VEREDICTO_VERIFIER_TARGET:-verifier}"
+    users = [re.findall(r"^USER (\S+)", stage, flags=re.MULTILINE) for stage in stages[2:]]
+    assert [found[-1] for found in users if found] == ["10001", "10001"]
+
+
+def test_the_page_names_every_build_argument_and_stage_of_the_verifier() -> None:
+    text = (ROOT / "Dockerfile.verifier").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "deploy.md").read_text(encoding="utf-8")
+    names = {*re.findall(r"^ARG (\w+)", text, flags=re.MULTILINE), "verifier", "verifier-exec"}
+    assert [name for name in names if name not in page] == []
+
+
 def test_the_requirements_of_the_verifier_hold_no_torch() -> None:
     command = [sys.executable, str(ROOT / "deploy" / "requirements.py"), str(ROOT / "pyproject.toml"), "verifier"]
     lines = subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
 from typing import Any
 
@@ -191,6 +192,14 @@ def test_what_is_no_arithmetic_is_left_alone(text: str) -> None:
     assert steps.check(text) == steps.Steps(0)
 
 
+@pytest.mark.parametrize("text", ["3*3=9 3*4=12", "48/2 = 24 48+24 = 72", "5+1=6\t2*3=6", "1+1=2 $3+$4=$7"])
+def test_equalities_that_a_blank_parts_are_each_worked_out(text: str) -> None:
+    assert steps.check(text) == steps.Steps(2)
+    first, _, second = text.partition("=")
+    assert steps.check(f"{first}=1{second}").wrong == 1
+    assert steps.check(f"{text}1").wrong == 2
+
+
 def loaded(spec: dict[str, Any], completion: str) -> str:
     code = (
         "import sys\n"
@@ -218,3 +227,16 @@ def test_the_marks_of_a_final_answer_may_hold_an_expression() -> None:
     task = verifier.prepare(spec, Context())
     for text in ("\\boxed{1+x^2}", "#### x^2+1", "<answer>$x^2+1$</answer>", "The answer is $x^2 + 1$."):
         assert judge(verifier, task, spec, Completion(text))[0].passed, text
+
+
+def test_a_matrix_is_judged_in_any_thread() -> None:
+    verifier = VERIFIERS["math"]
+    matrix = "\\begin{pmatrix}1&2\\\\3&4\\end{pmatrix}"
+    spec = parse_spec("math", {"answer": matrix, "kind": "latex"}, VERIFIERS)
+
+    def verdict() -> bool:
+        task = verifier.prepare(spec, Context())
+        return judge(verifier, task, spec, Completion(f"\\boxed{{{matrix}}}"))[0].passed
+
+    with ThreadPoolExecutor(1) as pool:  # math-verify's own alarms work in the main thread only
+        assert pool.submit(verdict).result()

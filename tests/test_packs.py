@@ -206,7 +206,8 @@ def test_a_refused_task_answers_with_its_own_fault(tmp_path: Path) -> None:
     with pytest.raises(TaskFault) as raised:
         shelf.find("small/test/1")
     assert raised.value.code == "task.spec_invalid"
-    assert raised.value.message.startswith("tasks/test.jsonl:1: $.answer")
+    assert raised.value.message.startswith("$.answer: ")
+    assert raised.value.message.endswith("(small/test/1, tasks/test.jsonl:1)")
 
 
 def pages(shelf: Shelf, **query: str | int | None) -> Iterator[list[str]]:

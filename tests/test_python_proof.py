@@ -4,14 +4,20 @@ from __future__ import annotations
 
 import ast
 import contextlib
+import os
+import signal
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from veredicto_verifier.errors import TaskFault
+from veredicto_verifier.packs.checking import check_task
 from veredicto_verifier.packs.lints import lint_task
+from veredicto_verifier.packs.pack import Pack, PackTask
 from veredicto_verifier.packs.python_mutants import KINDS, mutants, stub
 from veredicto_verifier.registry import VERIFIERS
+from veredicto_verifier.sandbox import launcher
 from veredicto_verifier.specs import parse_spec
 from veredicto_verifier.verifier import Context
 
@@ -77,6 +83,17 @@ def test_a_reference_that_varies_is_an_error() -> None:
     pytest.fail("never caught")
 
 
+def test_hidden_tests_that_a_task_declares_count_as_cases_and_a_test_file_needs_none() -> None:
+    program = "def add(a, b):\n    return a + b\n"
+    declared = {**calls("add", program, ([1, 2], 3)), "perturbed": [{"kind": "integer"}]}
+    assert "lint.few_cases" not in found(declared)
+    assert "lint.few_cases" in found(calls("add", program, ([1, 2], 3)))
+    file = "import unittest\nfrom solution import add\nclass T(unittest.TestCase):\n    def test_it(self):\n"
+    assert "lint.few_cases" not in found(
+        {"format": "unittest", "tests": f"{file}        self.assertEqual(add(1, 2), 3)\n"}
+    )
+
+
 def test_a_task_without_a_reference_is_weak() -> None:
     assert "lint.no_reference" in found(calls("f", None, ([1], 1), ([2], 2), ([3], 3)))
 
@@ -84,3 +101,13 @@ def test_a_task_without_a_reference_is_weak() -> None:
 def test_a_stub_answers_nothing() -> None:
     assert "return None" in stub("def f(x):\n    return x\n")
     assert stub("print(1)\n") == "pass\n"
+
+
+def test_a_sandbox_that_is_lost_is_a_finding_and_the_next_task_is_checked() -> None:
+    spec = calls("add", "def add(a, b):\n    return a + b\n", ([1, 2], 3), ([0, 5], 5), ([-1, -1], -2))
+    task = PackTask("1", "train", "Add.", "python", spec, where="tasks/train.jsonl:1")
+    pack = Pack(Path(), "p", "1", "none", "en", "", "sha256:0", {"train": {"1": task}})
+    assert check_task(task, pack, VERIFIERS) == []
+    os.kill(launcher._ZYGOTES["python"].pid, signal.SIGKILL)
+    assert [finding.code for finding in check_task(task, pack, VERIFIERS)] == ["infra.worker_lost"]
+    assert check_task(task, pack, VERIFIERS) == []

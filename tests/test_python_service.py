@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
 
+import httpx
 import psutil
 import pytest
 
-from tests.serving import RunningService, serving
+from tests.serving import READY_SECONDS, RunningService, serving
 
 TASK = {
     "verifier": "python",
@@ -60,3 +62,26 @@ def test_zygotes_killed_while_twenty_jobs_run_make_no_zero(service: RunningServi
     assert {(result["outcome"], result["reward"]) for result in results} <= {("scored", 1.0), ("infra_error", None)}
     [after] = service.score([{"completion": RIGHT.format("after"), "task": TASK}])
     assert after["reward"] == 1.0
+
+
+@pytest.mark.timeout(400)
+def test_the_service_is_not_ready_while_a_canary_passes_and_is_again_once_all_fail(tmp_path: Path) -> None:
+    file = tmp_path / "canaries.json"
+
+    def write(program: str) -> None:
+        file.write_text(json.dumps({"a loose end": {"spec": TASK["spec"], "program": program}}), encoding="utf-8")
+
+    item: dict[str, object] = {"completion": RIGHT.format("x"), "task": TASK}
+    write("def f(x):\n    return x + 1\n")
+    with serving(tmp_path / "data", ready=False, VEREDICTO_WORKERS="1", VEREDICTO_CANARIES=str(file)) as service:
+        answer = httpx.get(f"{service.url}/readyz", timeout=100)
+        assert answer.status_code == 503
+        assert "python" in answer.json()["detail"]
+        [refused] = service.score([item])
+        assert (refused["outcome"], refused["reward"]) == ("infra_error", None)
+        write("def f(x):\n    return x\n")
+        deadline = time.monotonic() + READY_SECONDS
+        while httpx.get(f"{service.url}/readyz", timeout=100).status_code != 200:
+            assert time.monotonic() < deadline, "a service whose canaries all fail stays not ready"
+        [scored] = service.score([item])
+        assert scored["reward"] == 1.0

@@ -11,6 +11,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from collections import Counter, OrderedDict, deque
 from pathlib import Path
 from typing import Any
@@ -20,7 +21,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from veredicto_verifier.errors import InfraFault, LimitExceeded
-from veredicto_verifier.sandbox import codec, launcher
+from veredicto_verifier.sandbox import codec, launcher, meter
 from veredicto_verifier.sandbox.channel import BadFrame, FrameReader, FrameTooLarge, pack, unpack
 from veredicto_verifier.sandbox.compare import Tolerance, same_output, same_value
 from veredicto_verifier.sandbox.meter import Meter
@@ -315,6 +316,37 @@ def test_a_program_that_never_ends_is_stopped_by_cpu_and_a_sleeper_by_wall() -> 
         ask("def f():\n    while True: pass", cpu_s=0.2)
     with pytest.raises(LimitExceeded, match="wall"):
         ask("import time\ndef f():\n    time.sleep(60)", wall_s=0.3)
+
+
+def checked_until_it_raises(patient: Meter) -> BaseException:
+    try:
+        while True:
+            patient.check()
+    except (LimitExceeded, InfraFault) as error:
+        return error
+
+
+def test_waiting_for_a_core_is_not_charged_and_too_much_of_it_is_our_failure(monkeypatch: pytest.MonkeyPatch) -> None:
+    started = time.monotonic()
+    # What the kernel would count for a process that never gets a core.
+    monkeypatch.setattr(meter, "queue_wait_s", lambda _pid: time.monotonic() - started)
+    starved = checked_until_it_raises(Meter([os.getpid()], cpu_s=1000, wall_s=0.01))
+    assert isinstance(starved, InfraFault)
+    assert starved.code == "infra.starved"
+    monkeypatch.setattr(meter, "queue_wait_s", lambda _pid: 0.0)
+    late = checked_until_it_raises(Meter([os.getpid()], cpu_s=1000, wall_s=0.01))
+    assert isinstance(late, LimitExceeded)
+
+
+def test_waiting_of_whatever_a_script_starts_is_not_charged_to_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    started = time.monotonic()
+    monkeypatch.setattr(meter, "queue_wait_s", lambda pid: 0.0 if pid == os.getpid() else time.monotonic() - started)
+    with subprocess.Popen(["sleep", "60"]) as script:
+        try:
+            starved = checked_until_it_raises(meter.TreeMeter(os.getpid(), cpu_s=1000, wall_s=0.01))
+        finally:
+            script.kill()
+    assert isinstance(starved, InfraFault)
 
 
 def test_the_kernel_stops_what_the_judge_would_miss() -> None:

@@ -45,10 +45,9 @@ def verdict(name: str, case: dict[str, Any]) -> dict[str, Any]:
     try:
         spec = parse_spec(name, case["spec"], VERIFIERS)
         task = verifier.prepare(spec, Context(verifiers=VERIFIERS))
+        grade, answer = judge(verifier, task, spec, completion_of(case))
     except TaskFault as fault:
         return {"error": fault.code}
-    try:
-        grade, answer = judge(verifier, task, spec, completion_of(case))
     except LimitExceeded as limit:
         return {"limit": limit.what}
     return {

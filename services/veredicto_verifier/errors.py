@@ -17,7 +17,8 @@
     └── InfraFault                   our failure: outcome `infra_error`
     LimitExceeded (a BaseException)  time or memory ran out while an item was judged
 
-A verifier raises `TaskFault` from `prepare`, `LimitExceeded` from anywhere, and nothing else on purpose.
+A verifier raises `TaskFault` from `prepare` (from `grade` only for an author's checker that raises and that nothing
+has proven), `LimitExceeded` from anywhere, and nothing else on purpose.
 Whatever else escapes it is our bug and is caught in one place, the worker boundary (`worker_loop.py`).
 """
 

@@ -36,6 +36,7 @@ CODES: Final[dict[str, str]] = {
 MODULES: Final = (
     "veredicto_verifier.extraction",
     "veredicto_verifier.extraction_calls",
+    "veredicto_verifier.extraction_commitment",
     "veredicto_verifier.extraction_final",
     "veredicto_verifier.extraction_markup",
     "veredicto_verifier.numerals",

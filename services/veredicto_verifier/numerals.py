@@ -51,6 +51,7 @@ _DASHES: Final = str.maketrans({"\N{MINUS SIGN}": "-", "\N{EN DASH}": "-", "\N{F
 _PLAIN_INTEGER: Final = re.compile(r"-?[0-9]{1,30}\Z")
 _SPACING: Final = re.compile(r"\\[,;:! ]|~|\s+")
 _TEXT_COMMAND: Final = re.compile(r"\\(?:text|mathrm)\{([^{}\\]*+)\}")
+_DEGREES: Final = re.compile(r"\^(?:\\circ(?![A-Za-z])|\{\\circ\})")
 _FRACTION: Final = re.compile(r"\\[dt]?frac(?:\{([+-]?[0-9]++)\}\{([0-9]++)\}|([0-9])([0-9]))")
 _EXPONENT: Final = re.compile(r"[eE]([+-]?[0-9]{1,6})\Z| ?(?:[×x*]|\\times|\\cdot) ?10\^\{?([+-]?[0-9]{1,6})\}?\Z")
 _RATIO: Final = re.compile(r"(?:([0-9]++) )?([0-9]++) ?/ ?([0-9]++)\Z")
@@ -106,6 +107,7 @@ def _plain(text: str) -> str:
     plain = text if text.isascii() else plain_characters(text)
     if "\\" in plain:
         plain = plain.replace("{,}", ",").replace("\\!", "").replace("\\%", "%").replace("\\$", "$")
+        plain = _DEGREES.sub("°", plain)
         plain = _TEXT_COMMAND.sub(r" \1 ", plain)
         plain = _FRACTION.sub(lambda found: f" {found[1] or found[3]}/{found[2] or found[4]} ", plain)
     return _SPACING.sub(" ", plain.replace("{,}", ",")).strip()

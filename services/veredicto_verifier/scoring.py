@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import json
+import time
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -22,8 +23,8 @@ from veredicto_verifier.verdict import Verdict, invalid_task
 from veredicto_verifier.verifier import Check, Completion, Fixture, Lane, Spec
 from veredicto_verifier.worker import Job
 
-PLANS_AT_ONCE = 64
-"""Items planned before the event loop gets a turn."""
+PLAN_SECONDS = 0.01
+"""How long items are planned before the event loop gets a turn."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,10 +91,12 @@ class Scorer:
             Overloaded: the queue cannot take the batch; nothing was started.
         """
         plans = []
+        turn = time.perf_counter()
         for item in items:
             plans.append(self._plan(item))
-            if len(plans) % PLANS_AT_ONCE == 0:
+            if time.perf_counter() - turn > PLAN_SECONDS:
                 await asyncio.sleep(0)  # other requests, and the health routes, get their turn
+                turn = time.perf_counter()
         futures = iter(self._scheduler.submit([plan.job for plan in plans if plan.job is not None]))
         return [_resolved(plan, next(futures) if plan.job else None, self._cache) for plan in plans]
 

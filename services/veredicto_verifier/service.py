@@ -19,8 +19,11 @@ from veredicto_verifier.sandbox.policy import DEGRADED_SWITCH
 from veredicto_verifier.scheduler import Scheduler
 from veredicto_verifier.scoring import Scorer
 from veredicto_verifier.settings import Settings
+from veredicto_verifier.verifiers.python_code.canaries import CANARIES_SWITCH
 
 VERSION = "0.1.0"
+MAX_LOGGED = 20
+"""Most refused tasks of one pack that the log names."""
 log = structlog.get_logger(__name__)
 
 
@@ -48,7 +51,8 @@ def stamp_verifiers() -> dict[str, dict[str, str]]:
 
 def worker_environment(settings: Settings) -> dict[str, str]:
     """What the workers are told beside their clean environment."""
-    return {DEGRADED_SWITCH: "1"} if settings.allow_degraded else {}
+    told = {DEGRADED_SWITCH: "1"} if settings.allow_degraded else {}
+    return {**told, CANARIES_SWITCH: str(settings.canaries.resolve())} if settings.canaries else told
 
 
 def load_shelf(packs: Sequence[Path], data_dir: Path) -> Shelf:
@@ -56,6 +60,11 @@ def load_shelf(packs: Sequence[Path], data_dir: Path) -> Shelf:
     shelf = Shelf.load(packs, cache=data_dir / "packs", verifiers=VERIFIERS)
     for fault in shelf.faults:
         log.warning("pack skipped", fault=fault)
+    for pack in shelf.packs.values():
+        for refusal in pack.refused[:MAX_LOGGED]:
+            log.warning("task refused", task=refusal.named(pack.name), code=refusal.code, fault=refusal.message)
+        if len(pack.refused) > MAX_LOGGED:
+            log.warning("more tasks refused", pack=pack.name, refused=len(pack.refused), see="veredicto pack check")
     return shelf
 
 

@@ -39,5 +39,7 @@ class Settings(BaseSettings):
     """Verdicts kept in memory for the same task and completion; 0 turns the cache off."""
     log_level: str = "info"
     """debug, info, warning or error."""
+    canaries: Path | None = None
+    """A JSON file of Python programs that must fail, run beside the built-in ones; see docs/verifiers/python.md."""
     allow_degraded: bool = False
     """Run untrusted code even where Landlock or seccomp is missing. For trying only."""

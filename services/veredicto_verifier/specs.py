@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from decimal import Decimal
+from itertools import count
 from typing import Any
 
 import rfc8785
@@ -15,34 +16,49 @@ from veredicto_verifier.verifier import Spec, Verifier
 
 MAX_DEPTH = 4
 """How deep `all` may nest."""
+MAX_CRITERIA = 64
+"""Most criteria of one task, over all levels of `all`: each is parsed before the task is scheduled."""
 MAX_NESTING = 128
 """How deep a spec's values may nest; deeper ones would end recursive code somewhere on their way."""
+MAX_PATH = 200
+"""Most characters of a JSON path in a message: its parts are the spec's own, of any length."""
 
 _EXACT = 2**53 - 1
 
 
-def parse_spec(name: str, raw: object, verifiers: Mapping[str, Verifier[Any, Any]], *, depth: int = 0) -> Spec:
+def parse_spec(name: str, raw: object, verifiers: Mapping[str, Verifier[Any, Any]]) -> Spec:
     """The typed spec of a task, its criteria (for `all`) included.
 
     Raises:
         TaskFault: `task.unknown_verifier`, or `task.spec_invalid` with a message that starts with the JSON path.
     """
+    if nests_deeper(raw, MAX_NESTING):
+        raise TaskFault("task.spec_invalid", f"$: the spec nests deeper than {MAX_NESTING}; flatten it")
+    return _parse(name, raw, verifiers, 0, count())
+
+
+def _parse(
+    name: str, raw: object, verifiers: Mapping[str, Verifier[Any, Any]], depth: int, criteria: Iterator[int]
+) -> Spec:
+    """One level; `criteria` counts those of all levels."""
     verifier = verifiers.get(name)
     if verifier is None:
         known = ", ".join(sorted(verifiers))
         raise TaskFault("task.unknown_verifier", f"no verifier is named {name[:60]!r}; known: {known}")
     if depth > MAX_DEPTH:
         raise TaskFault("task.spec_invalid", f"$: `all` nests deeper than {MAX_DEPTH}; flatten the criteria")
-    if depth == 0 and nests_deeper(raw, MAX_NESTING):
-        raise TaskFault("task.spec_invalid", f"$: the spec nests deeper than {MAX_NESTING}; flatten it")
     try:
         spec: Spec = verifier.spec.model_validate(raw)
     except ValidationError as error:
-        raise TaskFault("task.spec_invalid", _first_fault(error)) from error
+        raise TaskFault("task.spec_invalid", _first_fault(error, raw)) from error
     children = []
     for index, (child, child_raw) in enumerate(verifier.children(spec)):
+        if next(criteria) >= MAX_CRITERIA:
+            raise TaskFault(
+                "task.spec_invalid", f"$.criteria[{index}]: more than {MAX_CRITERIA} criteria in all levels"
+            )
         try:
-            children.append(parse_spec(child, child_raw, verifiers, depth=depth + 1))
+            children.append(_parse(child, child_raw, verifiers, depth + 1, criteria))
         except TaskFault as fault:
             inner = fault.message.removeprefix("$")
             raise TaskFault(fault.code, f"$.criteria[{index}].spec{inner}") from fault
@@ -117,10 +133,17 @@ def _canonical(value: Any) -> Any:
     return str(value)
 
 
-def _first_fault(error: ValidationError) -> str:
+def _first_fault(error: ValidationError, raw: object) -> str:
     first = error.errors(include_url=False, include_input=False)[0]
-    path = "$"
-    for part in first["loc"]:
-        path += f"[{part}]" if isinstance(part, int) else f".{part}"
+    missing = first["type"] == "missing"
+    path, at = "$", raw
+    for index, part in enumerate(first["loc"]):
+        if isinstance(at, Mapping) and (part in at or (missing and index == len(first["loc"]) - 1)):
+            path += f".{part}"
+            at = at.get(part)
+        elif isinstance(at, list | tuple) and isinstance(part, int) and part < len(at):
+            path += f"[{part}]"
+            at = at[part]
+        # anything else is pydantic's name for a branch of a union, which is no place in the spec
     more = f" (and {error.error_count() - 1} more)" if error.error_count() > 1 else ""
-    return f"{path}: {first['msg']}{more}"
+    return f"{path[:MAX_PATH]}: {first['msg']}{more}"

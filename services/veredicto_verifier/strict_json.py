@@ -78,6 +78,8 @@ def end_of_container(text: str, start: int) -> int | None:
 
 
 def _too_deep(text: str) -> bool:
+    if text.count("[") + text.count("{") <= MAX_DEPTH:
+        return False
     depth = 0
     for token in _STRUCTURE.finditer(text):
         mark = token.group()

@@ -26,6 +26,7 @@ ENVIRONMENT = {
     "GOMP_SPINCOUNT": "0",
     "TOKENIZERS_PARALLELISM": "false",
     "HF_HUB_OFFLINE": "1",  # nothing leaves the network
+    "CUBLAS_WORKSPACE_CONFIG": ":4096:8",  # repeatable matrix products on a GPU
 }
 
 program = typer.Typer(help="Train a policy with GRPO on rewards from a Veredicto service.", no_args_is_help=True)

@@ -70,8 +70,13 @@ class Checkpoints:
         """Write a checkpoint, then remove the oldest beyond `keep`.
 
         Raises:
-            CheckpointFault: the disk refused; the checkpoints before it are untouched.
+            CheckpointFault: the disk refused, or a weight is not finite; the checkpoints before it are untouched.
         """
+        if broken := [name for name, p in policy.model.named_parameters() if not bool(torch.isfinite(p).all())]:
+            raise CheckpointFault(
+                f"no checkpoint of step {position.step}: weights are not finite ({broken[0]} and {len(broken) - 1} "
+                "others); lower grpo.lr and go on from the checkpoint before"
+            )
         target = self._folder / f"step-{position.step:06d}"
 
         def fill(folder: Path) -> None:

@@ -6,23 +6,17 @@ import hashlib
 import json
 import tomllib
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import Field, ValidationError, model_validator
 
 from veredicto_trainer.errors import ConfigFault
-
-Positive = Annotated[int, Field(ge=1)]
-Share = Annotated[float, Field(ge=0, le=1)]
+from veredicto_trainer.loss_config import LossFields
+from veredicto_trainer.policy_config import PolicySection
+from veredicto_trainer.section import Positive, Section, Share
 
 MOVABLE: set[str] = {"output", "service", "checkpoint"}
 """What may differ between a run and its resumption, since it cannot change what is learnt (but for `service.pins`)."""
-
-
-class Section(BaseModel):
-    """A base for every table of the file: frozen, unknown fields refused."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
 
 
 class ServiceSection(Section):
@@ -32,7 +26,7 @@ class ServiceSection(Section):
     """Address of the verifier service."""
     api_key_env: str = "VEREDICTO_API_KEY"
     """Name of the environment variable that holds the key; without it no key is sent."""
-    pins: dict[str, str] = {}
+    pins: dict[str, str] = {}  # noqa: RUF012 - pydantic copies it for each instance
     """Digest per pack name that the service must have; a pack not named here is pinned to what it has at the start."""
     timeout_s: Annotated[float, Field(gt=0)] = 300.0
     """Seconds to wait for one answer."""
@@ -53,34 +47,6 @@ class TasksSection(Section):
     """Practise these categories only; empty means all."""
 
 
-class ScratchSection(Section):
-    """`[policy.scratch]`: a small Llama-architecture policy with its own tokenizer, built from nothing."""
-
-    hidden: Positive = 128
-    """Width of the residual stream."""
-    layers: Positive = 3
-    """Number of transformer blocks."""
-    heads: Positive = 4
-    """Attention heads; divides `hidden`."""
-
-
-class PolicySection(Section):
-    """`[policy]`: the weights to start from, either `path` or `scratch`."""
-
-    path: Path | None = None
-    """Folder in Hugging Face format (config, safetensors, tokenizer)."""
-    scratch: ScratchSection | None = None
-    """Build a new policy instead of loading one."""
-    prompt_format: Literal["auto", "plain", "chat"] = "auto"
-    """`chat` renders prompts by the chat template, `plain` joins their text; `auto` decides by the template."""
-
-    @model_validator(mode="after")
-    def _one_source(self) -> PolicySection:
-        if (self.path is None) == (self.scratch is None):
-            raise ValueError("give either `path` or `[policy.scratch]`")
-        return self
-
-
 class WarmStartSection(Section):
     """`[warm_start]`: supervised steps on the pack's public demonstrations, before any reward."""
 
@@ -92,8 +58,8 @@ class WarmStartSection(Section):
     """Learning rate."""
 
 
-class GrpoSection(Section):
-    """`[grpo]`: the reinforcement learning itself."""
+class GrpoSection(LossFields):
+    """`[grpo]`: the reinforcement learning itself; `LossFields` holds the fields of the loss."""
 
     steps: Positive
     """Steps; each samples, scores and learns once."""
@@ -103,10 +69,6 @@ class GrpoSection(Section):
     """Completions per question."""
     max_new_tokens: Positive = 64
     """Tokens after which a completion is cut."""
-    truncated: Literal["score", "mask"] = "score"
-    """Whether cut completions are trained on with their reward, or leave the loss (they stay in the group's mean)."""
-    loss: Literal["grpo"] = "grpo"
-    """Name in the table of losses."""
     lr: Annotated[float, Field(gt=0)] = 1e-6
     """Learning rate after its warm-up."""
     lr_warmup_updates: Annotated[int, Field(ge=0)] = 5
@@ -119,16 +81,8 @@ class GrpoSection(Section):
     """Decay of AdamW's second moment."""
     max_grad_norm: Annotated[float, Field(gt=0)] = 1.0
     """Gradients are scaled down to this norm."""
-    clip_low: Share = 0.2
-    """The ratio is clipped below at one minus this."""
-    clip_high: Annotated[float, Field(ge=0)] = 0.2
-    """The ratio is clipped above at one plus this."""
-    kl: Annotated[float, Field(ge=0)] = 0.0
-    """Weight of the k3 divergence from the policy after the warm start; 0 loads no reference."""
-    advantage: Literal["std", "mean"] = "std"
-    """`std` divides by the group's standard deviation, `mean` only subtracts its mean."""
-    std_floor: Annotated[float, Field(gt=0)] = 1e-3
-    """The least standard deviation to divide by."""
+    max_bad_updates: Positive = 3
+    """Updates in a row whose gradient is not finite after which the run stops."""
     updates_per_batch: Positive = 1
     """Optimiser updates on each batch of completions."""
     micro_batch: Positive = 64

@@ -5,6 +5,7 @@
     ├── TasksFault         the pack, a pin or the questions do not fit the run
     ├── PolicyFault        the weights or the tokenizer cannot be used
     ├── TooFewRewards      the service could not score too large a share of a step
+    ├── DivergenceFault    gradients stay without finite values
     ├── CheckpointFault    a checkpoint cannot be written, or one on disk is not usable
     └── ReportFault        a run's folder does not hold what its report needs
 
@@ -32,6 +33,10 @@ class PolicyFault(TrainerError):
 
 class TooFewRewards(TrainerError):
     """The service could not score too large a share of a step's completions."""
+
+
+class DivergenceFault(TrainerError):
+    """Gradients stay without finite values; the weights are those before them."""
 
 
 class CheckpointFault(TrainerError):

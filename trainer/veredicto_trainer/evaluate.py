@@ -18,6 +18,7 @@ from veredicto_trainer.engines.engine import Engine, Request, Sampling, sample_s
 from veredicto_trainer.engines.hf import HfEngine
 from veredicto_trainer.intervals import Interval, effective_count, wilson
 from veredicto_trainer.policy import Policy
+from veredicto_trainer.policy_loading import load_policy
 from veredicto_trainer.rewards import Rewarder, Unscored
 from veredicto_trainer.rollouts import Group, Question
 from veredicto_trainer.tasks import as_questions, fetch_tasks
@@ -116,7 +117,7 @@ def examine_folder(config: TrainerConfig, client: Client, folder: Path) -> Exami
     """Examine the policy in a folder under a configuration's `[eval]` section, as a run of its own in the ledger."""
     torch.set_num_threads(config.threads)
     tasks = fetch_tasks(client, config.tasks, config.service.pins.get(config.tasks.pack))
-    policy = Policy.load(folder, prompt_format=config.policy.prompt_format)
+    policy = load_policy(config.policy, folder)
     room = config.eval.max_new_tokens or config.grpo.max_new_tokens
     exam = as_questions(tasks.test, tasks.digest, policy, max_new_tokens=room)
     name = f"{config.run}-eval-{policy.weights_digest()[7:15]}"

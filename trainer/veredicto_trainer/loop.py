@@ -17,7 +17,7 @@ import torch
 from rich.console import Console
 
 from veredicto_proto.client import Client
-from veredicto_trainer.advantages import Advantages, group_advantages
+from veredicto_trainer.advantages import Advantages
 from veredicto_trainer.checkpoints import Checkpoint, Checkpoints, Position, write_folder
 from veredicto_trainer.config import TrainerConfig
 from veredicto_trainer.console import StepView
@@ -25,7 +25,7 @@ from veredicto_trainer.engines.engine import Engine, Request, Sampling, sample_s
 from veredicto_trainer.engines.hf import HfEngine
 from veredicto_trainer.evaluate import Examination, examine, load_or
 from veredicto_trainer.identity import RunIdentity, identify
-from veredicto_trainer.learner import Learner, TrainingSample, UpdateStats
+from veredicto_trainer.learner import Learner, TrainingSample
 from veredicto_trainer.metrics import (
     Metrics,
     StepLog,
@@ -37,10 +37,13 @@ from veredicto_trainer.metrics import (
     update_metrics,
 )
 from veredicto_trainer.policy import Policy
+from veredicto_trainer.policy_loading import load_policy
 from veredicto_trainer.rewards import Rewarder, Unscored
 from veredicto_trainer.rollouts import Group, Question
-from veredicto_trainer.start import starting_policy
+from veredicto_trainer.shaping import advantages_of
+from veredicto_trainer.start import reference_policy, starting_policy
 from veredicto_trainer.tasks import as_questions, draw, fetch_tasks
+from veredicto_trainer.update_stats import UpdateStats
 
 log = logging.getLogger(__name__)
 
@@ -85,11 +88,12 @@ def train(
     checkpoints = Checkpoints(config.output / "checkpoints", config_digest=config.digest(), keep=config.checkpoint.keep)
     checkpoint = checkpoints.latest()
     start = starting_policy(config, client, tasks, console)
-    policy = start if checkpoint is None else Policy.load(checkpoint.folder, prompt_format=config.policy.prompt_format)
+    base = config.output / "start"
+    policy = start if checkpoint is None else load_policy(config.policy, checkpoint.folder, base=base)
     room = config.grpo.max_new_tokens
     practice = as_questions(tasks.train, tasks.digest, policy, max_new_tokens=room)
     exam = as_questions(tasks.test, tasks.digest, policy, max_new_tokens=config.eval.max_new_tokens or room)
-    reference = Policy.load(config.output / "start") if config.grpo.kl > 0 else None
+    reference = reference_policy(config, policy)
     engine = fresh_engine(policy) if fresh_engine else HfEngine(policy, batch_size=config.grpo.generation_batch)
     learner = Learner(policy, config.grpo, reference)
     rewarder = Rewarder(client, run=identity.run, max_unscorable=config.grpo.max_unscorable)
@@ -153,9 +157,7 @@ class Run:
         generated = time.perf_counter()
         groups = self._rewarder.score(unscored, step=number, phase="train")
         scored = time.perf_counter()
-        advantages = [
-            group_advantages(group.rewards, scale=grpo.advantage, std_floor=grpo.std_floor) for group in groups
-        ]
+        advantages = [advantages_of(group, grpo) for group in groups]
         updates = self._learn(groups, advantages)
         learnt = time.perf_counter()
         timing = Timing(generate=generated - began, score=scored - generated, learn=learnt - scored)
@@ -216,7 +218,9 @@ class Run:
         ]
 
     def _learn(self, groups: Sequence[Group], advantages: Sequence[Advantages]) -> list[UpdateStats]:
-        samples = training_samples(groups, advantages, mask_truncated=self._config.grpo.truncated == "mask")
+        samples = self._learner.anchored(
+            training_samples(groups, advantages, mask_truncated=self._config.grpo.truncated == "mask")
+        )
         updates = [self._learner.update(samples) for _ in range(self._config.grpo.updates_per_batch)]
         if not all(math.isfinite(update.grad_norm) for update in updates):
             log.warning("an update was skipped: its gradient is not finite; lower grpo.lr if this repeats")

@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from veredicto_trainer.advantages import Advantages
-from veredicto_trainer.learner import UpdateStats
+from veredicto_trainer.loss_metrics import loss_metrics
 from veredicto_trainer.rollouts import Group
+from veredicto_trainer.update_stats import UpdateStats
 
 Metrics = dict[str, float]
 
@@ -61,20 +62,12 @@ def length_metrics(groups: Sequence[Group]) -> Metrics:
 def update_metrics(updates: Sequence[UpdateStats]) -> Metrics:
     """What the updates of a step did: sampling figures of the first (same weights as sampled), means of the rest."""
     first, count = updates[0], len(updates)
-    low = sum(update.clipped_low for update in updates) / count
-    high = sum(update.clipped_high for update in updates) / count
     return {
         "loss": sum(update.loss for update in updates) / count,
         "grad_norm": sum(update.grad_norm for update in updates) / count,
         "lr": updates[-1].lr,
         "entropy": first.entropy,
-        "kl": sum(update.kl for update in updates) / count,
-        "clip_ratio/low_mean": low,
-        "clip_ratio/high_mean": high,
-        "clip_ratio/region_mean": low + high,
-        "ratio/mean": sum(update.ratio_mean for update in updates) / count,
-        "ratio/min": min(update.ratio_min for update in updates),
-        "ratio/max": max(update.ratio_max for update in updates),
+        **loss_metrics(updates),
         "sampling/sampling_logp_difference/mean": first.logprob_gap_mean,
         "sampling/sampling_logp_difference/max": first.logprob_gap_max,
         "tokens/in_loss": float(first.num_tokens),

@@ -9,17 +9,23 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 import torch
 from torch import Tensor
 from transformers import AutoModelForCausalLM, AutoTokenizer
+from transformers.modeling_layers import GradientCheckpointingLayer
 
 from veredicto_proto.messages import ChatMessage
 from veredicto_trainer.errors import PolicyFault
+from veredicto_trainer.token_logprobs import chunk_positions, output_head, token_logprobs
 
 PromptFormat = Literal["auto", "plain", "chat"]
+Precision = Literal["float32", "bfloat16"]
+LOGITS_MB = 256
+"""Megabytes of fp32 logits that exist at once, where the configuration says nothing."""
 
 
 class TokenLogprobs(NamedTuple):
@@ -34,7 +40,14 @@ class TokenLogprobs(NamedTuple):
 
 
 class Policy:
-    """A causal language model in fp32 with its tokenizer.
+    """A causal language model with its tokenizer.
+
+    Args:
+        model: a transformers causal language model.
+        tokenizer: its tokenizer.
+        prompt_format: how prompts become text.
+        precision: of matrix products; the log-probabilities are fp32 in any case.
+        logits_mb: megabytes of fp32 logits that may exist at once.
 
     Example:
         policy = Policy.load(Path("models/tiny"))
@@ -43,33 +56,74 @@ class Policy:
         logprobs_BT, mask_BT, _ = policy.logprobs([prompt], [answer])
     """
 
-    def __init__(self, model: Any, tokenizer: Any, *, prompt_format: PromptFormat = "auto") -> None:
+    def __init__(
+        self,
+        model: Any,
+        tokenizer: Any,
+        *,
+        prompt_format: PromptFormat = "auto",
+        precision: Precision = "float32",
+        logits_mb: int = LOGITS_MB,
+    ) -> None:
         self.model = model
         self.tokenizer = tokenizer
         self.version = 0
         """Updates done so far."""
+        self.adapter: Any = None
+        """The peft model around `model` when an adapter learns instead of the weights; see `adapters.py`."""
+        self.precision = precision
+        self.chunk = chunk_positions(logits_mb, model.get_output_embeddings().weight.shape[0])
+        """Positions whose logits may exist at once."""
         self.chat = _renders_chat(tokenizer, prompt_format)
         self.eos_ids = _eos_ids(model, tokenizer)
         self.pad_id = _pad_id(tokenizer, self.eos_ids)
         self.context = int(model.config.max_position_embeddings)
         """Positions that prompt and completion share."""
+        self._head = output_head(model)
+        if precision != "float32":  # whoever calls the model, an engine too, gets the same precision
+            model.forward = self.autocast()(model.forward)
 
     @classmethod
-    def load(cls, folder: Path, *, prompt_format: PromptFormat = "auto") -> Policy:
-        """Load model and tokenizer in fp32 from a local folder; nothing is fetched.
+    def load(
+        cls,
+        folder: Path,
+        *,
+        prompt_format: PromptFormat = "auto",
+        precision: Precision = "float32",
+        device: str = "cpu",
+        frozen: bool = False,
+        gradient_checkpointing: bool = False,
+        logits_mb: int = LOGITS_MB,
+    ) -> Policy:
+        """Load model and tokenizer from a local folder; nothing is fetched.
+
+        Args:
+            folder: in Hugging Face format.
+            prompt_format: see `PolicySection`.
+            precision: see `PolicySection`.
+            device: where the weights go.
+            frozen: whether the weights will not learn; then `bfloat16` stores them so too. Weights that learn stay in
+                fp32, since bf16 has no room for the change that a usual learning rate makes.
+            gradient_checkpointing: compute each block again in the backward pass.
+            logits_mb: see `PolicySection`.
 
         Raises:
             PolicyFault: the folder does not hold a model and tokenizer that transformers can load.
         """
         if not (folder / "config.json").is_file():
             raise PolicyFault(f"{folder} holds no config.json; give a folder in Hugging Face format as policy.path")
+        dtype = torch.bfloat16 if frozen and precision == "bfloat16" else torch.float32
         try:
             tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True)
-            model = AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32, local_files_only=True)
+            model: Any = AutoModelForCausalLM.from_pretrained(folder, dtype=dtype, local_files_only=True)
         except (OSError, ValueError) as error:
             raise PolicyFault(f"transformers cannot load {folder}: {str(error)[:300]}") from error
         model.train(False)  # no dropout: the log-probabilities of learning are those of sampling
-        return cls(model, tokenizer, prompt_format=prompt_format)
+        if gradient_checkpointing:
+            _recompute_blocks(model)
+        policy = cls(model.to(device), tokenizer, prompt_format=prompt_format, precision=precision, logits_mb=logits_mb)
+        policy.check_head()
+        return policy
 
     @property
     def device(self) -> torch.device:
@@ -105,30 +159,64 @@ class Policy:
         lengths_B = torch.tensor([len(ids) for ids in completions])
         starts_B = torch.tensor([len(ids) for ids in prompts])
         ids_BS = _pad_right([[*p, *c] for p, c in zip(prompts, completions, strict=True)], self.pad_id)
-        first = int(starts_B.min()) - 1
-        # Padding stands on the right of every real token, so causal attention never sees it and needs no mask.
-        logits_BKV = self.model(ids_BS.to(self.device), use_cache=False, logits_to_keep=ids_BS.shape[1] - first).logits
         mask_BT = torch.arange(max(int(lengths_B.max()), 1))[None, :] < lengths_B[:, None]
         row_N, token_N = mask_BT.nonzero(as_tuple=True)
         position_N = starts_B[row_N] + token_N
-        logits_NV = logits_BKV[row_N, position_N - 1 - first].float()
-        logp_NV = torch.log_softmax(logits_NV, dim=-1)
-        chosen_N = logp_NV.gather(1, ids_BS[row_N, position_N].to(self.device)[:, None]).squeeze(1)
-        entropy_N = -(logp_NV.detach().exp() * logp_NV.detach()).sum(-1)
+        chosen_N = ids_BS[row_N, position_N].to(self.device)
+        with self.autocast():
+            # Padding stands on the right of every real token, so causal attention never sees it and needs no mask.
+            hidden_BSH = self.model.base_model(ids_BS.to(self.device), use_cache=False).last_hidden_state
+            hidden_NH = hidden_BSH[row_N.to(self.device), (position_N - 1).to(self.device)]
+            logprobs_N, entropy_N = token_logprobs(hidden_NH, chosen_N, self._head, self.chunk)
         mask_BT = mask_BT.to(self.device)
-        return TokenLogprobs(_scatter(chosen_N, mask_BT), mask_BT, _scatter(entropy_N, mask_BT))
+        return TokenLogprobs(_scatter(logprobs_N, mask_BT), mask_BT, _scatter(entropy_N, mask_BT))
+
+    def autocast(self) -> Any:
+        """The context in which the model is called: matrix products in the configured precision."""
+        if self.precision == "float32":
+            return nullcontext()
+        return torch.autocast(self.device.type, dtype=torch.bfloat16)
+
+    def check_head(self) -> None:
+        """Make sure that hidden states and output layer give the logits that the model itself gives.
+
+        Raises:
+            PolicyFault: the architecture does something else to its logits.
+        """
+        ids_BS = torch.tensor([[self.eos_ids[0], self.pad_id]], device=self.device)
+        with torch.inference_mode(), self.autocast():
+            whole = self.model(ids_BS, use_cache=False).logits.float()
+            ours = self._head(self.model.base_model(ids_BS, use_cache=False).last_hidden_state).float()
+        if not torch.allclose(whole, ours, rtol=1e-3, atol=1e-3):
+            raise PolicyFault(
+                f"{type(self.model).__name__} changes its logits in a way that this trainer does not know; "
+                "add it to token_logprobs.output_head"
+            )
 
     def save(self, folder: Path) -> None:
-        """Write model and tokenizer in Hugging Face format."""
-        self.model.save_pretrained(folder)
+        """Write what learns (all weights, or the adapter) and the tokenizer in Hugging Face format."""
+        if self.adapter is None:
+            self.model.save_pretrained(folder)
+        else:
+            self.adapter.save_pretrained(folder, save_embedding_layers=False)
+            (folder / "README.md").unlink(missing_ok=True)  # a form about the model that nobody filled in
         self.tokenizer.save_pretrained(folder)
 
     def weights_digest(self) -> str:
         """SHA-256 over every tensor's name and bytes, as `sha256:…`."""
         digest = hashlib.sha256()
         for name, tensor in sorted(self.model.state_dict().items()):
-            digest.update(name.encode() + b"\0" + tensor.detach().cpu().contiguous().numpy().tobytes())
+            raw = tensor.detach().cpu().contiguous().flatten().view(torch.uint8)
+            digest.update(name.encode() + b"\0" + raw.numpy().tobytes())
         return "sha256:" + digest.hexdigest()
+
+
+def _recompute_blocks(model: Any) -> None:
+    """Turn gradient checkpointing on; only the blocks themselves count as in training, so that dropout stays off."""
+    model.activation_checkpointing_enable(activation_checkpointing_kwargs={"use_reentrant": False})
+    for block in model.modules():
+        if isinstance(block, GradientCheckpointingLayer):
+            block.training = True
 
 
 def _renders_chat(tokenizer: Any, prompt_format: PromptFormat) -> bool:

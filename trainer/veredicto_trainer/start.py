@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict
+from functools import partial
 
 from rich.console import Console
 
@@ -12,12 +13,16 @@ from veredicto_trainer import scratch, warmstart
 from veredicto_trainer.checkpoints import write_folder, write_json
 from veredicto_trainer.config import TrainerConfig, WarmStartSection
 from veredicto_trainer.errors import TasksFault
+from veredicto_trainer.learner import Scorer
 from veredicto_trainer.policy import Policy
+from veredicto_trainer.policy_loading import WithoutAdapter, load_policy, save_whole, with_adapter
 from veredicto_trainer.tasks import TaskSet
 
 
 def starting_policy(config: TrainerConfig, client: Client, tasks: TaskSet, console: Console) -> Policy:
-    """The policy that reinforcement learning starts from, kept in `start/` so that a resumed run finds the same.
+    """The policy that reinforcement learning starts from, kept whole in `start/` so that a resumed run finds the same.
+
+    With `[policy.lora]` a warm start trains an adapter too, which `start/` holds merged; a new one learns from rewards.
 
     Raises:
         PolicyFault: the folder in `policy.path` cannot be loaded.
@@ -28,14 +33,22 @@ def starting_policy(config: TrainerConfig, client: Client, tasks: TaskSet, conso
         demonstrations = client.demonstrations(tasks.pack).demonstrations if config.warm_start else ()
         policy = _initial(config, tasks, demonstrations)
         if config.warm_start is not None:
+            policy = with_adapter(policy, config.policy, seed=config.seed, base=folder)
             _warm_up(config, config.warm_start, policy, demonstrations, console)
-        write_folder(folder, policy.save)
-    return Policy.load(folder, prompt_format=config.policy.prompt_format)
+        write_folder(folder, partial(save_whole, policy))
+    return with_adapter(load_policy(config.policy, folder), config.policy, seed=config.seed, base=folder)
+
+
+def reference_policy(config: TrainerConfig, policy: Policy) -> Scorer | None:
+    """The start again, frozen, where a divergence from it is configured: the weights under an adapter, or a copy."""
+    if config.grpo.kl == 0:
+        return None
+    return WithoutAdapter(policy) if policy.adapter is not None else load_policy(config.policy, config.output / "start")
 
 
 def _initial(config: TrainerConfig, tasks: TaskSet, demonstrations: tuple[Demonstration, ...]) -> Policy:
     if config.policy.path is not None:
-        return Policy.load(config.policy.path, prompt_format=config.policy.prompt_format)
+        return load_policy(config.policy, config.policy.path)
     size = config.policy.scratch
     assert size is not None  # the configuration holds one of the two
     folder = config.output / "scratch"
@@ -48,7 +61,7 @@ def _initial(config: TrainerConfig, tasks: TaskSet, demonstrations: tuple[Demons
             texts, where, hidden=size.hidden, layers=size.layers, heads=size.heads, seed=config.seed
         ),
     )
-    return Policy.load(folder, prompt_format=config.policy.prompt_format)
+    return load_policy(config.policy, folder)
 
 
 def _warm_up(

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from types import FrameType
 from typing import Any
 
-from veredicto_verifier.errors import LimitExceeded, TaskFault
+from veredicto_verifier.errors import InfraFault, LimitExceeded, TaskFault
 from veredicto_verifier.packs.lints import PACK_LINTS, Finding, Tally, lint_task
 from veredicto_verifier.packs.pack import Pack, PackTask
 from veredicto_verifier.specs import parse_spec
@@ -55,6 +55,9 @@ def check_task(task: PackTask, pack: Pack, verifiers: Verifiers, tally: Tally | 
         return [Finding(level, task.where, code, text) for level, code, text in found]
     except TaskFault as fault:
         return [Finding("error", task.where, fault.code, fault.message)]
+    except InfraFault as fault:
+        message = f"could not be checked, which is not its fault; check again: {fault.message}"
+        return [Finding("error", task.where, fault.code, message)]
     except LimitExceeded as limit:
         return [
             Finding("error", task.where, "task.gold_timeout", f"{limit} while the gold ran; raise limits or shorten it")

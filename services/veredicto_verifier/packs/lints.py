@@ -6,6 +6,7 @@ pass: that is an error of the check, since nobody can learn from it.
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -73,9 +74,9 @@ def _comparable_rows(expected: Any) -> list[str]:
     return sorted(rows) if expected.ties is None else rows
 
 
-def lint_python(spec: Any, _task: Any) -> Iterator[Found]:
-    """Few cases are passed by a table of answers."""
-    if spec.format != "asserts" and len(spec.cases) < MIN_CASES:
+def lint_python(spec: Any, task: Any) -> Iterator[Found]:
+    """Few cases, declared hidden ones included, are passed by a table of answers."""
+    if spec.format in ("calls", "stdio") and len(task.hidden) < MIN_CASES:
         yield "lint", "lint.few_cases", f"fewer than {MIN_CASES} cases are passed by a table of answers; add cases"
 
 
@@ -92,6 +93,33 @@ def lint_json(_spec: Any, task: Any) -> Iterator[Found]:
                 f"the constant {trivial} passes; require fields, or list values in `expected`",
             )
             return
+
+
+def lint_echo(spec: Any, task: Any) -> Iterator[Found]:
+    """What the schema itself shows must not pass: models echo it."""
+    for shown in _shown(spec.json_schema):
+        text = json.dumps(shown)
+        if json_schema.grade(task, Answer(text, Completion(text))).passed:
+            yield "lint", "lint.echo", "the schema's own defaults or examples pass; list values in `expected`"
+            return
+
+
+def _shown(schema: Any) -> Iterator[Any]:
+    """The documents that a schema shows: its examples and default, and one made of those of its properties."""
+    if not isinstance(schema, dict):
+        return
+    yield from _examples(schema)
+    properties = schema.get("properties")
+    if isinstance(properties, dict):
+        yield {name: found[0] for name, one in properties.items() if (found := list(_examples(one)))}
+
+
+def _examples(schema: Any) -> Iterator[Any]:
+    if isinstance(schema, dict):
+        examples = schema.get("examples")
+        yield from examples if isinstance(examples, list) else ()
+        yield from (schema[word] for word in ("default", "const") if word in schema)
+        yield from schema["enum"][:1] if isinstance(schema.get("enum"), list) else ()
 
 
 def lint_static(spec: Any, _task: Any) -> Iterator[Found]:
@@ -115,7 +143,7 @@ def lint_sql_queries(spec: Any, task: Any, tally: Tally) -> Iterator[Found]:
 
 LINTS: dict[str, tuple[Lint, ...]] = {
     "cfdi": (lint_cfdi,),
-    "json": (lint_json,),
+    "json": (lint_json, lint_echo),
     "python": (lint_python, lint_by_running),
     "sql": (lint_sql,),
     "static": (lint_static,),

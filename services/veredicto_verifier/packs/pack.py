@@ -48,9 +48,13 @@ class Refusal:
     split: str | None = None
     id: str | None = None
 
-    def fault(self) -> TaskFault:
+    def fault(self, pack: str) -> TaskFault:
         """The refusal as what an item that refers to the task gets."""
-        return TaskFault(self.code, f"{self.where}: {self.message}")
+        return TaskFault(self.code, f"{self.message} ({self.named(pack)})")
+
+    def named(self, pack: str) -> str:
+        """The task's ref, if its line has an id, and where it stands."""
+        return self.where if self.id is None else f"{pack}/{self.split}/{self.id}, {self.where}"
 
 
 @dataclass(frozen=True, slots=True)

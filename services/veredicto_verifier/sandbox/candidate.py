@@ -80,6 +80,7 @@ class Candidate:
             "call": self._call,
             "operate": self._operate,
             "fetch": self._fetch,
+            "content": self._content,
         }
         while True:
             try:
@@ -147,6 +148,21 @@ class Candidate:
         if callable(found):
             return ["callable"]
         return ["value", self._encode(found), []]
+
+    def _content(self, form: Any) -> list[Any]:
+        """The plain list or dict that an object holds, in a list of one; None when it can say no such thing."""
+        value = self._decode(form)
+        kind = type(value)
+        try:
+            if hasattr(kind, "__next__"):
+                return ["value", None, []]
+            keyed = hasattr(kind, "keys") and hasattr(kind, "__getitem__")
+            items = list(itertools.islice(value.keys() if keyed else value, MAX_ITEMS + 1))
+            if len(items) <= MAX_ITEMS:
+                return ["value", self._encode([{key: value[key] for key in items} if keyed else items]), []]
+        except Exception:  # noqa: BLE001  the program's own methods may raise anything: then it holds no such thing
+            return ["value", None, []]
+        return ["value", None, []]
 
     def _mutated(self, forms: list[Any], values: list[Any]) -> list[Any]:
         """`[position, new form]` of each mutable argument that the program changed in place."""
@@ -242,7 +258,8 @@ def prepare_world() -> None:
 
 
 def own_world(name: str) -> types.ModuleType:
-    """A fresh module over the program's own builtins."""
+    """A fresh module over the program's own builtins, in which integers of any length have a decimal form."""
+    sys.set_int_max_str_digits(0)  # the guard is for servers; here the CPU limit stands, and contest tasks print such
     module = types.ModuleType(name)
     module.__dict__["__builtins__"] = sys.modules["builtins"]
     sys.modules[name] = module

@@ -1,6 +1,6 @@
 """A task author's own comparison, run in a process of its own: it reads hostile output, so it may hold nothing else.
 
-Runs in its own confined process. It answers each question once; a checker that raises has not accepted.
+Runs in its own confined process. It answers each question once, with a decision or with the exception that it raised.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ def serve_checks(judge: Channel, first: list[Any]) -> int:
     while True:
         _, *forms = judge.receive()
         try:
-            accepted = check(*(codec.decode(form, _no_objects) for form in forms)) is True
-        except Exception:  # noqa: BLE001  it could not make sense of the output
-            accepted = False
-        judge.send(["checked", accepted])
+            reply = ["checked", check(*(codec.decode(form, _no_objects) for form in forms)) is True]
+        except (Exception, SystemExit) as error:  # noqa: BLE001  the author's code may raise anything; the judge decides
+            reply = ["raised", type(error).__name__[:60]]
+        judge.send(reply)
 
 
 def _no_objects(_form: list[Any]) -> Any:

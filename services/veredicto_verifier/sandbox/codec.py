@@ -48,12 +48,15 @@ def encode(value: Any, opaque: Callable[[Any], list[Any]]) -> Any:
 class _Encoder:
     def __init__(self, opaque: Callable[[Any], list[Any]]) -> None:
         self._opaque = opaque
-        self._nodes = 0
+        self._nodes = 1
 
-    def encode(self, value: Any, depth: int) -> Any:
-        self._nodes += 1
+    def _claim(self, parts: int) -> None:
+        # Counted before a container is walked: a list too long is refused at once, however slow the machine is.
+        self._nodes += parts
         if self._nodes > MAX_NODES:
             raise CodecError(f"the value has more than {MAX_NODES} parts")
+
+    def encode(self, value: Any, depth: int) -> Any:
         if depth > MAX_DEPTH:
             raise CodecError(f"the value is nested deeper than {MAX_DEPTH}")
         kind: type = type(value)
@@ -63,12 +66,14 @@ class _Encoder:
             return value if -_EXACT <= value <= _EXACT else ["i", hex(value)]
         tag = _SEQUENCES.get(kind)
         if tag is not None:
+            self._claim(len(value))
             return [tag, [self.encode(item, depth + 1) for item in value]]
         if kind is dict:
             return ["d", self._pairs(value, depth)]
         return self._scalar(kind, value) or self._library(kind, value, depth) or self._opaque(value)
 
     def _pairs(self, value: dict[Any, Any], depth: int) -> list[Any]:
+        self._claim(2 * len(value))
         return [[self.encode(key, depth + 1), self.encode(item, depth + 1)] for key, item in value.items()]
 
     def _scalar(self, kind: type, value: Any) -> list[Any] | None:
@@ -94,6 +99,7 @@ class _Encoder:
         if name in ("C", "O", "d"):
             return [name, self._pairs(value, depth)]
         if name == "q":
+            self._claim(len(value))
             return ["q", [self.encode(item, depth + 1) for item in value], value.maxlen]
         if name == "Q":
             return ["Q", hex(value.numerator), hex(value.denominator)]

@@ -126,8 +126,7 @@ class _Outcomes(unittest.TestResult):
 
     def _begin(self) -> None:
         self._worst = ("passed", "")
-        self._connection.num_calls = 0
-        self._connection.raised = None
+        self._connection.begin()
 
     def _note(self, error: BaseException) -> None:
         if self._worst[0] == "passed":
@@ -135,6 +134,8 @@ class _Outcomes(unittest.TestResult):
 
     def _finish(self, name: str) -> None:
         status, error = self._worst
+        if status == "passed" and self._connection.leans_on_nothing:
+            status = "opaque"
         if self._connection.broken is not None:  # also when the test swallowed the reason
             status = self._connection.broken
             self.stop()

@@ -88,9 +88,10 @@ class Suite:
         """Run each `[kind, source]` (kind `lines` or `check`); `[status, exception name, calls]` for each that ran."""
         results: list[list[Any]] = []
         for kind, source in tests:
-            self._connection.num_calls = 0
-            self._connection.raised = None
+            self._connection.begin()
             status, name = self._outcome(kind, source)
+            if status == "passed" and self._connection.leans_on_nothing:
+                status = "opaque"
             if self._connection.broken is not None:  # also when the test swallowed the reason
                 status = self._connection.broken
             results.append([status, name, self._connection.num_calls])

@@ -52,7 +52,7 @@ class Meter:
         self._limit_cpu_s = cpu_s
         self._limit_wall_s = wall_s
         self._cpu_at_start = self._cpu()
-        self._wait_at_start = sum(map(queue_wait_s, pids))
+        self._wait_at_start = self._wait()
         self._started = time.monotonic()
 
     @property
@@ -63,7 +63,7 @@ class Meter:
     @property
     def wall_s(self) -> float:
         """Wall seconds since the start, net of run-queue wait."""
-        waited = sum(map(queue_wait_s, self._pids)) - self._wait_at_start
+        waited = self._wait() - self._wait_at_start
         return max(0.0, time.monotonic() - self._started - max(0.0, waited))
 
     def check(self) -> float:
@@ -89,6 +89,9 @@ class Meter:
     def _cpu(self) -> float:
         return sum(map(process_cpu_s, self._pids))
 
+    def _wait(self) -> float:
+        return sum(map(queue_wait_s, self._pids))
+
 
 class TreeMeter(Meter):
     """Counts everything that a zygote's one child has started, also what no longer hangs on that child.
@@ -102,6 +105,7 @@ class TreeMeter(Meter):
     def __init__(self, root: int, *, cpu_s: float, wall_s: float) -> None:
         self._root = root
         self._seen: dict[int, float] = {}
+        self._waited: dict[int, float] = {}
         super().__init__([root], cpu_s=cpu_s, wall_s=wall_s)
 
     def check(self) -> float:
@@ -120,6 +124,11 @@ class TreeMeter(Meter):
         for pid in descendants(self._root):
             self._seen[pid] = max(self._seen.get(pid, 0.0), process_cpu_s(pid))
         return sum(self._seen.values())
+
+    def _wait(self) -> float:
+        for pid in descendants(self._root):
+            self._waited[pid] = max(self._waited.get(pid, 0.0), queue_wait_s(pid))
+        return sum(self._waited.values())
 
 
 class TooManyProcesses(Exception):

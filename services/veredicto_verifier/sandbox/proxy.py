@@ -9,6 +9,7 @@ from typing import Any
 from veredicto_verifier.sandbox import codec
 from veredicto_verifier.sandbox.channel import BadFrame, Channel, ChannelClosed, FrameTooLarge
 from veredicto_verifier.sandbox.raised import Ended, Lost, exception_class
+from veredicto_verifier.sandbox.remote import Remote, Witness, handle_of, witness_of
 
 
 class Connection:
@@ -31,17 +32,54 @@ class Connection:
         self.flags: set[str] = set()
         self.raised: Exception | None = None
         """The last exception that came from the program, to tell it from the test's own."""
+        self.num_changes = 0
+        """How often something was asked that may change an object of the program."""
+        self._asked: set[Witness] = set()
+
+    def begin(self) -> None:
+        """Forget what the last test did."""
+        self.num_calls = 0
+        self.raised = None
+        self._asked = set()
+
+    @property
+    def leans_on_nothing(self) -> bool:
+        """An object that the test took for plain data said of itself what no plain value would."""
+        return any(witness.doubtful for witness in self._asked)
 
     def call(self, entry: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Call the program's entry point."""
         forms = [self._encode(arg) for arg in args]
         named = {name: self._encode(value) for name, value in kwargs.items()}
-        return self._ask("call", [entry, forms, named], args)
+        value = self._ask("call", [entry, forms, named], args)
+        if isinstance(value, Remote) and entry.rpartition(".")[2][:1].isupper():
+            witness_of(value).is_object = True  # the author calls it by the name of a class
+        return value
 
     def operate(self, name: str, *args: Any, **kwargs: Any) -> Any:
         """Apply an operation to objects that stayed with the program."""
         named = {key: self._encode(value) for key, value in kwargs.items()}
         return self._ask("operate", [name, [self._encode(arg) for arg in args], named], args)
+
+    def content(self, remote: Remote) -> Any:
+        """The plain list or dict that an object stands for; None when it stands for none.
+
+        Asked once, until something is done that may change it.
+        """
+        witness = witness_of(remote)
+        if witness.as_of != self.num_changes:
+            witness.content = None
+            match self._ask("content", [self._encode(remote)], ()):
+                case [dict() | list() as content]:
+                    witness.content = content
+            witness.as_of = self.num_changes
+        return witness.content
+
+    def notice(self, remote: Remote) -> Witness:
+        """Remember that the running test asks an object about itself."""
+        witness = witness_of(remote)
+        self._asked.add(witness)
+        return witness
 
     def fetch(self, name: str) -> Any:
         """What a name of the program's module stands for: a value, a stand-in, or an exception class of that name.
@@ -56,6 +94,8 @@ class Connection:
             raise Lost(self.broken)
         self.num_calls += 1
         self._number += 1
+        if kind == "call" or (kind == "operate" and request[0] in _CHANGING):
+            self.num_changes += 1
         try:
             return self._exchange([kind, self._number, *request], args, name)
         except ChannelClosed as error:
@@ -118,7 +158,7 @@ class Connection:
 
     def _opaque_form(self, value: Any) -> list[Any]:
         if isinstance(value, Remote):
-            return ["o", object.__getattribute__(value, "_handle")]
+            return ["o", handle_of(value)]
         if isinstance(value, Global):
             return ["n", value.__name__]
         if callable(value):
@@ -146,6 +186,9 @@ class Connection:
             self.flags.add("always_equal")
             return False
         return self.operate("eq", left, right) is True
+
+
+_CHANGING = {"call", "setattr", "setitem", "delitem", "next"}
 
 
 async def _coroutine(value: Any) -> Any:
@@ -192,91 +235,7 @@ class Global:
         return self._connection.fetch(f"{self.__name__}.{name}")
 
     def __instancecheck__(self, instance: Any) -> bool:
-        return isinstance(instance, Remote) and self._connection.operate("isinstance", instance, self) is True
-
-
-def _forward(name: str) -> Callable[..., Any]:
-    def method(self: Remote, *args: Any) -> Any:
-        return _connection(self).operate(name, self, *args)
-
-    return method
-
-
-def _between_objects(name: str) -> Callable[[Remote, Any], Any]:
-    def method(self: Remote, other: Any) -> Any:
-        if not isinstance(other, Remote):
-            _connection(self).flags.add("opaque_operand")
-            raise TypeError("an object of the program cannot be ordered against plain data, or computed with it")
-        return _connection(self).operate(name, self, other)
-
-    return method
-
-
-def _with_operators(kind: type[Remote]) -> type[Remote]:
-    for name in ("len", "str", "int", "float", "abs", "neg", "getitem", "setitem", "delitem"):
-        setattr(kind, f"__{name}__", _forward(name))
-    arithmetic = ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "and", "or", "xor", "matmul")
-    for name in arithmetic:
-        setattr(kind, f"__r{name}__", _between_objects(name))
-    for name in (*arithmetic, "lt", "le", "gt", "ge"):
-        setattr(kind, f"__{name}__", _between_objects(name))
-    return kind
-
-
-@_with_operators
-class Remote:
-    """An object that stayed with the program: attributes, calls, operators and iteration go there.
-
-    Operators with plain data are refused: in `abs(f(x) - 0.5) < 1e-6` they would hand the program the expected value
-    and let it say that the difference is 0. For the same reason `in` iterates here instead of asking there.
-    """
-
-    def __init__(self, connection: Connection, handle: int, type_name: str) -> None:
-        object.__setattr__(self, "_connection", connection)
-        object.__setattr__(self, "_handle", handle)
-        object.__setattr__(self, "_type_name", type_name)
-
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("__"):
-            raise AttributeError(name)
-        return _ask(self, "getattr", name)
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        _ask(self, "setattr", name, value)
-
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Call it in the candidate process."""
-        return _connection(self).operate("call", self, *args, **kwargs)
-
-    def __eq__(self, other: object) -> bool:
-        return _connection(self).equal(self, other)
-
-    def __ne__(self, other: object) -> bool:
-        return not self == other
-
-    __hash__ = object.__hash__
-
-    def __contains__(self, item: Any) -> bool:
-        return any(member == item for member in self)
-
-    def __bool__(self) -> bool:
-        return _ask(self, "bool") is True
-
-    def __iter__(self) -> Any:
-        iterator = _ask(self, "iter")
-        return iterator if isinstance(iterator, Remote) else iter(iterator)
-
-    def __next__(self) -> Any:
-        return _ask(self, "next")
-
-    def __repr__(self) -> str:
-        return f"<{object.__getattribute__(self, '_type_name')} of the program>"
-
-
-def _connection(remote: Remote) -> Connection:
-    found: Connection = object.__getattribute__(remote, "_connection")
-    return found
-
-
-def _ask(remote: Remote, name: str, *args: Any) -> Any:
-    return _connection(remote).operate(name, remote, *args)
+        if not isinstance(instance, Remote):
+            return False
+        witness_of(instance).is_object = True
+        return self._connection.operate("isinstance", instance, self) is True

@@ -27,6 +27,8 @@ def <f>(values):
         ("2", "3", "4"),
         some_ints(-9, 9),
         (([],), ([5, 5, 5],)),
+        perturbed=({"kind": "items"},),
+        metamorphic=({"change": "permute"}, {"change": "repeat"}),
     ),
     CoreProblem(
         "collections",
@@ -40,7 +42,9 @@ def <f>(words):
 """,
         ("1", "2", "3"),
         many_words,
-        (([],), (["a", "a", "a", "b", "b", "c"],)),
+        (([],), (["a", "a", "a", "b", "b", "c"],), (["d", "b", "h", "a", "g", "c", "f", "e"] * 3,)),
+        perturbed=({"kind": "duplicate"},),
+        metamorphic=({"change": "permute"},),
     ),
     CoreProblem(
         "collections",
@@ -55,6 +59,10 @@ def <f>(values):
         ("2", "3", "4"),
         some_ints(-20, 50),
         (([],), ([1, 2],), ([1, 2, 3, 4],)),
+        metamorphic=(
+            {"change": "reverse", "relation": "reversed"},
+            {"change": "scale", "by": 3, "relation": "scaled"},
+        ),
     ),
     CoreProblem(
         "collections",
@@ -94,7 +102,7 @@ def <f>(values):
 """,
         ("0", "5", "10"),
         some_ints(-20, 20),
-        (([],), ([1],), ([0, 5, 15, 26],)),
+        (([],), ([1],), ([0, 5, 15, 26],), ([0, 1, 1, 7, 18],)),
     ),
     CoreProblem(
         "collections",
@@ -191,7 +199,7 @@ def <f>(born):
 """,
         ("01-01", "06-15", "12-31"),
         a_day,
-        (("2000-06-15",), ("2000-06-16",), ("2000-12-31",)),
+        (("2000-06-15",), ("2000-06-16",), ("2000-12-31",), ("2000-01-01",), ("2000-01-02",)),
     ),
     CoreProblem(
         "dates",

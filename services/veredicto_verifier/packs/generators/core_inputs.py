@@ -55,6 +55,10 @@ class CoreProblem:
     inputs: Inputs
     edges: tuple[tuple[Any, ...], ...]
     """Inputs that are always among the hidden cases."""
+    perturbed: tuple[dict[str, Any], ...] = ()
+    """Hidden inputs made when the task is loaded, as the spec declares them."""
+    metamorphic: tuple[dict[str, Any], ...] = ()
+    """Relations between answers, as the spec declares them."""
 
 
 def a_repetitive_text(rng: random.Random) -> tuple[str]:

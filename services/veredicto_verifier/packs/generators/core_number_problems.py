@@ -28,6 +28,7 @@ def <f>(n):
         ("2", "7", "10"),
         an_int(0, 5000),
         ((0,), (1,)),
+        perturbed=({"kind": "integer", "low": 0},),
     ),
     CoreProblem(
         "numbers",
@@ -70,6 +71,8 @@ def <f>(a, b):
         ("50", "75", "100"),
         two_ints(-90, 90),
         ((0, 0), (90, 90), (-90, -90)),
+        perturbed=({"kind": "integer", "low": -90, "high": 90},),
+        metamorphic=({"change": "swap", "arg": 0, "other": 1},),
     ),
     CoreProblem(
         "numbers",
@@ -127,7 +130,8 @@ def <f>(cents):
 """,
         ("8", "16", "21"),
         an_amount,
-        ((0,), (50,), (25,), (3,)),
+        ((0,), (50,), (25,), (3,), (69,)),
+        perturbed=({"kind": "integer", "count": 4, "spread": 3, "low": 0},),
     ),
     CoreProblem(
         "money",
@@ -147,7 +151,8 @@ def <f>(cents):
 """,
         ("8", "16", "21"),
         an_amount,
-        ((0,), (1,), (116,), (58,)),
+        ((0,), (1,), (116,), (58,), (20,), (49,)),
+        perturbed=({"kind": "integer", "count": 4, "spread": 3, "low": 0},),
     ),
     CoreProblem(
         "money",
@@ -169,6 +174,7 @@ def <f>(cents):
         ("3", "5", "7"),
         an_amount,
         ((0,), (1,), (6,)),
+        perturbed=({"kind": "integer", "low": 0},),
     ),
     CoreProblem(
         "money",
@@ -212,6 +218,7 @@ def <f>(cents):
         ("2", "6", "12"),
         an_amount,
         ((0,), (99,), (100,)),
+        perturbed=({"kind": "integer", "spread": 200, "low": 0},),
     ),
     CoreProblem(
         "money",
@@ -232,6 +239,7 @@ def <f>(lines):
 """,
         ("1000", "5000", "20000"),
         some_lines,
-        (([],), ([[1, 1000]],), ([[5, 1000]],), ([[2, 10005]],), ([[1, 999]],)),
+        (([],), ([[1, 1000]],), ([[5, 1000]],), ([[2, 10005]],), ([[1, 999]],), ([[2, 10000]],), ([[2, 2500]],)),
+        metamorphic=({"change": "permute"},),
     ),
 )

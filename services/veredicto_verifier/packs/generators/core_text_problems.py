@@ -29,6 +29,10 @@ def <f>(text):
         ("o", "i", "n"),
         a_text,
         (("",), ("OINOIN",)),
+        metamorphic=(
+            {"change": "upper"},
+            {"change": "repeat", "relation": "scaled", "answer_by": 2},
+        ),
     ),
     CoreProblem(
         "strings",
@@ -43,6 +47,7 @@ def <f>(text):
         ("3", "4", "6"),
         a_text,
         (("",), ("abcd abc abcdefg abcdefgh abcde",)),
+        metamorphic=({"change": "upper"},),
     ),
     CoreProblem(
         "strings",
@@ -63,6 +68,7 @@ def <f>(text):
         ("2", "4", "5"),
         a_word,
         (("",), ("ab",), ("abcde",), ("abcdef",)),
+        perturbed=({"kind": "characters"}, {"kind": "duplicate"}),
     ),
     CoreProblem(
         "strings",
@@ -163,7 +169,7 @@ def <f>(table):
 """,
         ("0", "1", "2"),
         a_table,
-        (("",), ("a",), ("a, b\nc",), ("a, b, c",)),
+        (("",), ("a",), ("a, b\nc",), ("a, b, c",), (" Ab , cD\nE , f , G ",)),
     ),
     CoreProblem(
         "parsing",

@@ -25,7 +25,7 @@ NUM_HIDDEN = 10
 PROBLEMS: tuple[CoreProblem, ...] = (*TEXT_PROBLEMS, *NUMBER_PROBLEMS, *DATA_PROBLEMS)
 
 MANIFEST = f"""name = "{NAME}"
-version = "1.0.0"
+version = "1.1.0"
 licence = "CC0-1.0"
 language = "en, es"
 description = "Python functions over strings, numbers, collections, dates, parsing and money, with hidden cases."
@@ -96,6 +96,8 @@ def _task(task_id: str, problem: CoreProblem, parameter: str, language: int) -> 
             "cases": cases,
             "limits": {"cpu_s": 2.0, "memory_mb": 256},
             "reference": reference,
+            **({"perturbed": list(problem.perturbed)} if problem.perturbed else {}),
+            **({"metamorphic": list(problem.metamorphic)} if problem.metamorphic else {}),
         },
     }
 

@@ -28,6 +28,13 @@ MAX_BOUND: Final = 100
 
 _GROWING: Final = re.compile(r"\^|!|\\binom|\\sum|\\prod|\\int")
 _INTEGER: Final = re.compile(r"[0-9]+")
+_TOWER: Final = re.compile(r"\^\{?[^{}^]*\^|\^\{[^{}]*(?:!|\\binom)|\^\s*\\binom|\\binom\{[^{}]*\\binom")
+"""A power in an exponent, a factorial or binomial in one, a binomial of a binomial."""
+_FACTORIAL: Final = re.compile(r"(?<![0-9A-Za-z])(?:[0-9]|1[0-9]|20|[A-Za-z])\s*!(?!\s*!)")
+"""The only factorials that are read: of a letter, or of a number up to 20."""
+_GROUP_POWER: Final = re.compile(r"[)}\]]\s*\^\s*(?:\{\s*([0-9]+)\s*\}|([0-9]))")
+MAX_GROUP_POWER: Final = 12
+"""Largest power of something in brackets: sympy expands it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,9 +84,11 @@ def _unbounded(text: str) -> bool:
     growing = len(_GROWING.findall(text))
     if len(text) > MAX_CHARS or growing > MAX_OPERATIONS or text.count("{") > 60:
         return True
-    numbers = [int(one) for one in _INTEGER.findall(text)] if len(text) <= MAX_CHARS else []
-    towers = re.search(r"\^\{?[^{}^]*\^", text) is not None
-    return bool(growing) and (towers or any(number > MAX_BOUND for number in numbers))
+    if _TOWER.search(text) or len(_FACTORIAL.findall(text)) != text.count("!"):
+        return True
+    if any(int(one or other) > MAX_GROUP_POWER for one, other in _GROUP_POWER.findall(text)):
+        return True
+    return bool(growing) and any(int(one) > MAX_BOUND for one in _INTEGER.findall(text))
 
 
 def _read(text: str) -> Sequence[Any]:

@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 from pydantic import Field, StringConstraints, model_validator
 
 from veredicto_verifier.numerals import DecimalMark
-from veredicto_verifier.verifier import Spec
+from veredicto_verifier.verifier import Limits, Spec
 
 Unit = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=40)]
 Symbol = Annotated[str, StringConstraints(pattern=r"^[A-Za-z]{1,20}$")]
@@ -21,6 +21,8 @@ NUMBER_ONLY = ("percent", "abs_tol")
 class MathSpec(Spec):
     """What `math` judges by."""
 
+    limits: Limits = Limits(cpu_s=2.0)
+    """Time and memory for one completion; answers are judged in milliseconds, only hostile ones in seconds."""
     answer: Annotated[str, StringConstraints(min_length=1, max_length=300)]
     """The right answer, in any notation that the verifier reads."""
     kind: Literal["auto", "number", "expression", "relation", "set", "tuple", "interval", "choice", "latex"] = "auto"

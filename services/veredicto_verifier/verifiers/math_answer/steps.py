@@ -25,6 +25,8 @@ _TOKEN: Final = re.compile(r"\d+(?:,\d{3})*(?:\.\d+)?|\.\d+|\*\*|[-+*/^()%]|\s+"
 _OPERATORS: Final = ("+", "-", "*", "/", "^", ")", "%")
 _BULLET: Final = re.compile(r"\A\s*[-*+]\s+")
 _LABEL: Final = re.compile(r"\A\s*(?:[0-9]{1,3}[.)]\s+|[.,]+\s+|\)+\s*)")
+_BETWEEN: Final = re.compile(r"(?<=[0-9)%])\s+(?=[0-9(.$€£])")
+_GROUP: Final = re.compile(r"[0-9]{3}(?![0-9])")
 _SENTENCE: Final = re.compile(r"[.,](?=\s|$)")
 _LATEX: Final = (
     (re.compile(r"\\[dt]?frac\{([0-9.,]{1,20})\}\{([0-9.,]{1,20})\}"), r"((\1)/(\2))"),
@@ -103,7 +105,8 @@ def _left(text: str, start: int, end: int) -> _Side | None:
     elif _joined(before, side[:1]) or (_wordlike(before) and side.lstrip()[:1] in _OPERATORS):
         return None  # `x - 5 * 2 = 1`, `a2 = 3`, `8:30 - 2 = 6`
     side = _LABEL.sub("", side)
-    return _value(side.replace("(", "", 1) if side.count("(") == side.count(")") + 1 else side)
+    side = side.replace("(", "", 1) if side.count("(") == side.count(")") + 1 else side
+    return _value(side) or _value(_apart(side)[-1])
 
 
 def _right(text: str, start: int) -> _Side | None:
@@ -116,7 +119,17 @@ def _right(text: str, start: int) -> _Side | None:
     if _joined(after, side[-1:]) or (_wordlike(after) and side.rstrip()[-1:] in (*_OPERATORS, "(")):
         return None  # `10 = 2 * x`, `6 = 2x`
     side = _SENTENCE.split(side, maxsplit=1)[0].rstrip(".,")
-    return _value(side[: side.rindex(")")] if side.count(")") == side.count("(") + 1 else side)
+    side = side[: side.rindex(")")] if side.count(")") == side.count("(") + 1 else side
+    return _value(side) or _value(_apart(side)[0])
+
+
+def _apart(side: str) -> list[str]:
+    """The parts of `8 3*3`, where an equality ends and the next begins with nothing but a blank between.
+
+    Not if it could be a number in groups of three digits.
+    """
+    parts = _BETWEEN.split(side)
+    return [side] if any(_GROUP.match(part) for part in parts[1:]) else parts
 
 
 def _joined(outside: str, inside: str) -> bool:

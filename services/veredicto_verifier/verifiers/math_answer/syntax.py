@@ -117,7 +117,18 @@ class Parser:
         if self._peek() != "^":
             return base
         self._take()
+        if self._degrees():
+            turned = self._node("mul", base, self._node("const", value="pi"))
+            return self._node("div", turned, self._node("num", value=Fraction(180)))
         return self._node("pow", base, self._exponent())
+
+    def _degrees(self) -> bool:
+        """Whether the exponent is the sign of degrees, `^\\circ` or `^{\\circ}`, which is then taken."""
+        for sign in (["\\circ"], ["{", "\\circ", "}"]):
+            if list(self._tokens[self._at : self._at + len(sign)]) == sign:
+                self._at += len(sign)
+                return True
+        return False
 
     def _exponent(self) -> Node:
         self._depth += 1

@@ -22,7 +22,7 @@ GREEK: Final = frozenset(
 _CHARACTERS: Final = {
     "×": "*", "·": "*", "⋅": "*", "∗": "*", "÷": "/", "√": "\\sqrt ", "π": "\\pi ", "∞": "\\infty ", "≤": "\\le ",
     "≥": "\\ge ", "≠": "\\ne ", "∈": "\\in ", "∪": "\\cup ", "∅": "\\emptyset ", "θ": "\\theta ", "α": "\\alpha ",
-    "β": "\\beta ", "λ": "\\lambda ",
+    "β": "\\beta ", "λ": "\\lambda ", "°": "^\\circ ",
 }  # fmt: skip
 _SAME: Final = {
     "cdot": "*", "times": "*", "ast": "*", "div": "/", "leq": "\\le", "geq": "\\ge", "neq": "\\ne", "le": "\\le",

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import Any
+
 from veredicto_verifier.errors import LimitExceeded, TaskFault
 from veredicto_verifier.sandbox.exec_policy import interpreter_digests
 from veredicto_verifier.verifier import Answer, Context, Grade, Verifier
@@ -10,11 +13,19 @@ from veredicto_verifier.verifiers.python_code.calls import run_calls
 from veredicto_verifier.verifiers.python_code.canaries import Watch
 from veredicto_verifier.verifiers.python_code.checking import prove_checker
 from veredicto_verifier.verifiers.python_code.files import collected, run_files
+from veredicto_verifier.verifiers.python_code.held_out import extended
 from veredicto_verifier.verifiers.python_code.outcome import CODES, FLAGS, Run, grade
 from veredicto_verifier.verifiers.python_code.signals import signals
 from veredicto_verifier.verifiers.python_code.spec import PythonSpec
 from veredicto_verifier.verifiers.python_code.stdio import run_stdio
-from veredicto_verifier.verifiers.python_code.task import AssertTask, CallTask, FileTask, PythonTask, build_task
+from veredicto_verifier.verifiers.python_code.task import (
+    AssertTask,
+    CallTask,
+    FileTask,
+    PythonTask,
+    StdioTask,
+    build_task,
+)
 
 _GOLD_SHARE = 0.1
 """A reference may use this share of the CPU limit; a program that is merely slower than it then has room."""
@@ -24,18 +35,19 @@ def prepare(spec: PythonSpec, _context: Context) -> PythonTask:
     """Build the task and prove it: the setup runs, and the reference, when there is one, passes.
 
     Raises:
-        TaskFault: `task.empty_tests`, `task.gold_failed` or `task.gold_timeout`.
+        TaskFault: `task.empty_tests`, `task.gold_failed`, `task.gold_timeout` or `task.gold_volatile`.
     """
     task = build_task(spec)
     if isinstance(task, AssertTask) and spec.setup.strip():
         dry_run(task)
     if isinstance(task, FileTask):
         task = collected(task)
-    if spec.checker:
-        prove_checker(spec)
+    proven = bool(spec.checker) and prove_checker(spec, () if spec.reference else _right_answers(task))
     if spec.reference is None:
-        return task
+        return replace(task, checker_proven=proven) if isinstance(task, CallTask | StdioTask) else task
     try:
+        if isinstance(task, CallTask):
+            task = extended(task)
         run = _run(task, spec.reference)
     except LimitExceeded as limit:
         raise TaskFault("task.gold_timeout", f"the reference exceeds the {limit.what} limit") from limit
@@ -47,7 +59,17 @@ def prepare(spec: PythonSpec, _context: Context) -> PythonTask:
             "task.gold_timeout",
             f"the reference needs {run.largest_cpu_s:.2f} s of CPU, over a tenth of cpu_s; raise limits.cpu_s",
         )
-    return task
+    return replace(task, checker_proven=True) if isinstance(task, CallTask | StdioTask) else task
+
+
+def _right_answers(task: PythonTask) -> list[tuple[Any, Any]]:
+    """What was given and what is expected, of the cases that say what is expected; none unless all do."""
+    name = "expected" if isinstance(task, CallTask) else "stdout"
+    if not all(name in case.model_fields_set for case in task.spec.cases):
+        return []
+    if isinstance(task, CallTask):
+        return [(list(call.args), call.expected) for call in task.calls]
+    return [(case.stdin, case.stdout) for case in task.spec.cases]
 
 
 def judge(task: PythonTask, answer: Answer) -> Grade:
@@ -55,6 +77,7 @@ def judge(task: PythonTask, answer: Answer) -> Grade:
 
     Raises:
         LimitExceeded: it used up its CPU, wall time or memory.
+        TaskFault: the task's checker raised, and nothing has shown that it works.
         InfraFault: the sandbox failed, a canary passed, or the machine is too busy to be fair.
     """
     _WATCH.count()
@@ -72,8 +95,11 @@ def _run(task: PythonTask, program: str) -> Run:
 
 
 def _passes(spec: PythonSpec, program: str) -> bool:
-    task = build_task(spec)
-    return grade(_run(task, program), task.hidden, ()).passed
+    task = prepare(spec, Context())
+    try:
+        return grade(_run(task, program), task.hidden, ()).passed
+    except LimitExceeded:
+        return False
 
 
 _WATCH = Watch(_passes)
@@ -81,7 +107,7 @@ _WATCH = Watch(_passes)
 
 VERIFIER: Verifier[PythonSpec, PythonTask] = Verifier(
     name="python",
-    version="1.1.0",
+    version="1.2.0",
     lane="python",
     spec=PythonSpec,
     auto=lambda spec: "fence:python" if spec.language == "python" else "fence",

@@ -157,6 +157,8 @@ def result(outcome: list[Any], candidate: Child, hidden: bool) -> Result:
     status, name, num_calls = outcome
     if status == "passed":
         return PASSED if num_calls else Result("python.vacuous", "the test passed without calling the program")
+    if status == "opaque":
+        return Result("python.opaque_value", "the test saw an object that stands for no plain value; return plain data")
     if status == "lost":
         return died(candidate)
     if status == "memory" or name == "MemoryError":

@@ -2,18 +2,29 @@
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Callable
 from contextlib import ExitStack
 from typing import Any
 
 from veredicto_verifier.errors import LimitExceeded
 from veredicto_verifier.sandbox import codec
-from veredicto_verifier.sandbox.channel import BadFrame
+from veredicto_verifier.sandbox.channel import BadFrame, FrameTooLarge, pack
 from veredicto_verifier.sandbox.compare import same_value
 from veredicto_verifier.sandbox.meter import Meter
 from veredicto_verifier.sandbox.process import Child, OutputLimit, drive
 from veredicto_verifier.verifiers.python_code.checking import Accepts, checker
 from veredicto_verifier.verifiers.python_code.outcome import PASSED, Result, Run, describe, not_loaded, padded
-from veredicto_verifier.verifiers.python_code.task import CallTask, quota, suite_meter
+from veredicto_verifier.verifiers.python_code.relations import related
+from veredicto_verifier.verifiers.python_code.task import (
+    Call,
+    CallTask,
+    Pair,
+    call_request,
+    quota,
+    suite_meter,
+    with_argument,
+)
 
 OUTPUT_LIMIT = Result("python.output_limit", "the program wrote more than 1 MiB of output")
 PROTOCOL = Result("python.protocol_error", "something else than an answer came on the answer channel")
@@ -31,7 +42,8 @@ def run_calls(task: CallTask, program: str) -> Run:
     """
     with ExitStack() as stack:
         child = stack.enter_context(Child(quota(task.spec), profile=task.spec.profile))
-        accept = stack.enter_context(checker(task.spec)) if task.spec.checker else None
+        proven = task.checker_proven
+        accept = stack.enter_context(checker(task.spec, proven=proven)) if task.spec.checker else None
         suite = suite_meter(task.spec, [child])
         failed, flags = load(child, task.spec.preamble, program, task.spec.entry, [suite, case_meter(task, child)])
         if failed is not None:
@@ -48,17 +60,20 @@ def _run_cases(task: CallTask, child: Child, suite: Meter, accept: Accepts | Non
     results: list[Result] = []
     flags: set[str] = set()
     largest = 0.0
-    for index in range(len(task.requests)):
+    tests: list[Call | Pair] = [*task.calls, *task.pairs]
+    for test in tests:
         meter = case_meter(task, child)
+        answer = functools.partial(ask, child, meters=[suite, meter])
         try:
-            reply = ask(child, task.requests[index], [suite, meter])
+            if isinstance(test, Call):
+                results.append(_judge(task, test, answer(test.request), flags, accept))
+            else:
+                results.append(_judge_pair(task, test, answer, flags))
         except (Gone, OutputLimit, BadFrame) as error:
             results.append(ending(child, error))
             break
-        results.append(_judge(task, index, reply, flags, accept))
         largest = max(largest, meter.cpu_s)
-    total = len(task.requests)
-    return Run(padded(results, total), flags=tuple(sorted(flags)), cpu_s=child.cpu_s, largest_cpu_s=largest)
+    return Run(padded(results, len(tests)), flags=tuple(sorted(flags)), cpu_s=child.cpu_s, largest_cpu_s=largest)
 
 
 def ask(child: Child, request: list[Any], meters: list[Meter]) -> list[Any]:
@@ -140,42 +155,83 @@ def exit_flags(names: Any) -> tuple[str, ...]:
     return ("suspicious_exit",) if type(names) is list and "SystemExit" in names else ()
 
 
-def _judge(task: CallTask, index: int, reply: list[Any], flags: set[str], accept: Accepts | None) -> Result:
-    case = task.spec.cases[index]
+def _judge(task: CallTask, call: Call, reply: list[Any], flags: set[str], accept: Accepts | None) -> Result:
+    match reply:
+        case ["raised", list(names), _, _] if call.raises is not None and call.raises in names:
+            return PASSED
+    try:
+        got = _returned(reply, flags, hidden=call.hidden)
+    except _Wrong as wrong:
+        expected_another = call.raises is not None and wrong.result.code == "python.runtime_error"
+        return Result("python.wrong_answer", wrong.result.reason) if expected_another else wrong.result
+    if call.raises is not None:
+        return Result("python.wrong_answer", "returned a value where an exception is expected")
+    if accept is not None:
+        return accept(list(call.args), got, call.expected)
+    if same_value(call.expected, got, task.spec.tolerance):
+        return PASSED
+    return Result("python.wrong_answer", f"returned another value (of type {type(got).__name__})")
+
+
+def _judge_pair(task: CallTask, pair: Pair, answer: Callable[[list[Any]], list[Any]], flags: set[str]) -> Result:
+    """Two calls, and whether their answers relate."""
+    try:
+        first = _returned(answer(pair.first.request), flags, hidden=True)
+        request = pair.second.request if pair.second is not None else _fed_back(task, pair, first)
+        second = _returned(answer(request), flags, hidden=True)
+    except _Wrong as wrong:
+        return wrong.result
+    if related(first, second, pair.how, task.spec.tolerance):
+        return PASSED
+    return Result("python.relation", "two answers do not relate as they must")
+
+
+def _fed_back(task: CallTask, pair: Pair, first: Any) -> list[Any]:
+    """The first call with its answer in the place of an argument."""
+    try:
+        request = call_request(task.spec, *with_argument(pair.first, pair.how.arg, first))
+        pack(request)
+    except codec.CodecError as error:
+        raise _Wrong(Result("python.wrong_answer", "returned an object, not plain data")) from error
+    except FrameTooLarge as error:
+        raise _Wrong(Result("python.result_too_large", "the returned value is too large to be an argument")) from error
+    return request
+
+
+class _Wrong(Exception):
+    """A reply that is no value."""
+
+    def __init__(self, result: Result) -> None:
+        super().__init__(result.reason)
+        self.result = result
+
+
+def _returned(reply: list[Any], flags: set[str], *, hidden: bool) -> Any:
+    """The value in a reply.
+
+    Raises:
+        _Wrong: there is none.
+        LimitExceeded: the program ran out of memory.
+    """
     match reply:
         case ["value", form, _, *_]:
             try:
                 got = codec.decode(form, _opaque)
-            except codec.CodecError:
-                return PROTOCOL
-            return _judge_value(task, index, got, accept)
+            except codec.CodecError as error:
+                raise _Wrong(PROTOCOL) from error
+            if isinstance(got, codec.Opaque):
+                kind = describe([got.type_name], "", None, show_message=False)
+                raise _Wrong(Result("python.wrong_answer", f"returned an object, not plain data ({kind})"))
+            return got
         case ["raised", names, message, line]:
-            if case.raises is not None and type(names) is list and case.raises in names:
-                return PASSED
             out_of_memory(names)
             flags.update(exit_flags(names))
-            reason = describe(names, message, line, show_message=not case.hidden)
-            code = "python.wrong_answer" if case.raises is not None else "python.runtime_error"
-            return Result(code, f"raised {reason}")
+            reason = describe(names, message, line, show_message=not hidden)
+            raise _Wrong(Result("python.runtime_error", f"raised {reason}"))
         case ["unsendable", _]:
-            return Result("python.result_too_large", "the returned value is too deep or too large to send")
+            raise _Wrong(Result("python.result_too_large", "the returned value is too deep or too large to send"))
         case _:
-            return PROTOCOL
-
-
-def _judge_value(task: CallTask, index: int, got: Any, accept: Accepts | None) -> Result:
-    if task.spec.cases[index].raises is not None:
-        return Result("python.wrong_answer", "returned a value where an exception is expected")
-    if isinstance(got, codec.Opaque):
-        return Result(
-            "python.wrong_answer",
-            f"returned an object, not plain data ({describe([got.type_name], '', None, show_message=False)})",
-        )
-    if accept is not None:
-        return accept(list(task.given[index]), got, task.expected[index])
-    if same_value(task.expected[index], got, task.spec.tolerance):
-        return PASSED
-    return Result("python.wrong_answer", f"returned another value (of type {type(got).__name__})")
+            raise _Wrong(PROTOCOL)
 
 
 def _opaque(form: list[Any]) -> codec.Opaque:

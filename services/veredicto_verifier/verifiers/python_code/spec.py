@@ -8,6 +8,8 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_vali
 
 from veredicto_verifier.sandbox.compare import StdoutMode, Tolerance
 from veredicto_verifier.verifier import Spec
+from veredicto_verifier.verifiers.python_code.perturbations import Perturbation
+from veredicto_verifier.verifiers.python_code.relations import Metamorphic
 
 EntryName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z_][A-Za-z0-9_]*)?$")]
 
@@ -80,6 +82,10 @@ class PythonSpec(Spec):
     """CPU seconds for all cases together (`calls`, `stdio`); null means 4 times `limits.cpu_s`."""
     reference: str | None = None
     """A program that is right; the task is refused unless it passes."""
+    perturbed: Annotated[tuple[Perturbation, ...], Field(max_length=50)] = ()
+    """Hidden inputs made from those of the cases; what the reference answers to them is expected (`calls`)."""
+    metamorphic: Annotated[tuple[Metamorphic, ...], Field(max_length=50)] = ()
+    """Hidden tests of how the answers to two inputs relate; the reference must pass them (`calls`)."""
 
     @property
     def suite_cpu_seconds(self) -> float:
@@ -114,6 +120,8 @@ class PythonSpec(Spec):
             raise ValueError(f"language {self.language!r} takes format 'stdio' and no libraries")
         if self.format == "calls" and self.entry is None:
             raise ValueError("format 'calls' needs `entry`, the function to call")
+        if (self.perturbed or self.metamorphic) and self.reference is None:
+            raise ValueError("`perturbed` and `metamorphic` need a `reference`, which must pass them")
         for case in self.cases:
             wrong = case.model_fields_set & (_CALL_FIELDS if self.format == "stdio" else _STDIO_FIELDS)
             if wrong:
@@ -129,6 +137,8 @@ _FORMATS_OF = {
     "checker": ("calls", "stdio"),
     "entry": ("calls", "asserts"),
     "iterate": ("calls",),
+    "perturbed": ("calls",),
+    "metamorphic": ("calls",),
     "setup": _WITH_TESTS,
     "tests": _WITH_TESTS,
     "hidden_tests": _WITH_TESTS,

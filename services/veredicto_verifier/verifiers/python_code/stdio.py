@@ -32,7 +32,7 @@ def run_stdio(task: StdioTask, program: str) -> Run:
     Raises:
         LimitExceeded, InfraFault: see the sandbox.
     """
-    with checker(task.spec) if task.spec.checker else nullcontext() as accept:
+    with checker(task.spec, proven=task.checker_proven) if task.spec.checker else nullcontext() as accept:
         return _run_cases(task, program, accept)
 
 

@@ -14,8 +14,33 @@ from veredicto_verifier.sandbox import codec
 from veredicto_verifier.sandbox.channel import FrameTooLarge, pack
 from veredicto_verifier.sandbox.meter import Meter
 from veredicto_verifier.sandbox.process import Child, Quota
+from veredicto_verifier.verifiers.python_code.relations import Metamorphic
 from veredicto_verifier.verifiers.python_code.spec import PythonSpec
 from veredicto_verifier.verifiers.python_code.values import BadValue, plain
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One call of the program and what must come of it."""
+
+    args: tuple[Any, ...]
+    kwargs: dict[str, Any]
+    request: list[Any]
+    """The call, encoded; no expected value is in it."""
+    expected: Any = None
+    raises: str | None = None
+    """The exception that must come instead of a value."""
+    hidden: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """Two calls whose answers must relate."""
+
+    first: Call
+    second: Call | None
+    """None when the first answer is an argument of the second call."""
+    how: Metamorphic
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,12 +48,15 @@ class CallTask:
     """A task of format `calls`."""
 
     spec: PythonSpec
-    requests: tuple[list[Any], ...]
-    """The calls, encoded; no expected value is among them."""
-    given: tuple[tuple[Any, ...], ...]
-    """The positional arguments of each call, for a checker."""
-    expected: tuple[Any, ...]
-    hidden: tuple[bool, ...]
+    calls: tuple[Call, ...]
+    pairs: tuple[Pair, ...] = ()
+    checker_proven: bool = False
+    """The checker works on right answers, so that it raises is an answer's fault."""
+
+    @property
+    def hidden(self) -> tuple[bool, ...]:
+        """For each call, then for each pair, whether it is held out."""
+        return (*(call.hidden for call in self.calls), *[True] * len(self.pairs))
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +65,7 @@ class StdioTask:
 
     spec: PythonSpec
     hidden: tuple[bool, ...]
+    checker_proven: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,25 +124,40 @@ def build_task(spec: PythonSpec) -> PythonTask:
         raise TaskFault("task.empty_tests", f"format {spec.format!r} needs at least one case in `cases`")
     hidden = tuple(case.hidden for case in spec.cases)
     if spec.format == "stdio":
+        for index, case in enumerate(spec.cases):
+            _check_text(index, case.stdin + case.stdout)
         return StdioTask(spec, hidden)
-    requests = tuple(_request(spec, index) for index in range(len(spec.cases)))
-    expected = tuple(_plain(index, "expected", case.expected) for index, case in enumerate(spec.cases))
-    given = tuple(tuple(_plain(index, "args", arg) for arg in case.args) for index, case in enumerate(spec.cases))
-    return CallTask(spec, requests, given, expected, hidden)
+    return CallTask(spec, tuple(_call(spec, index) for index in range(len(spec.cases))))
 
 
-def _request(spec: PythonSpec, index: int) -> list[Any]:
-    case = spec.cases[index]
+def _check_text(index: int, text: str) -> None:
     try:
-        args = [codec.encode(_plain(index, "args", arg), _no_objects) for arg in case.args]
-        kwargs = {
-            name: codec.encode(_plain(index, "kwargs", value), _no_objects) for name, value in case.kwargs.items()
-        }
-        request = ["call", spec.entry, args, kwargs, spec.iterate]
+        text.encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError as error:
+        raise TaskFault("task.gold_failed", f"$.cases[{index}]: input or output is no text") from error
+
+
+def _call(spec: PythonSpec, index: int) -> Call:
+    case = spec.cases[index]
+    args = tuple(_plain(index, "args", arg) for arg in case.args)
+    kwargs = {name: _plain(index, "kwargs", value) for name, value in case.kwargs.items()}
+    try:
+        request = call_request(spec, args, kwargs)
         pack(request)
     except (codec.CodecError, FrameTooLarge) as error:
         raise TaskFault("task.gold_failed", f"$.cases[{index}]: the arguments cannot be sent: {error}") from error
-    return request
+    return Call(args, kwargs, request, _plain(index, "expected", case.expected), case.raises, case.hidden)
+
+
+def call_request(spec: PythonSpec, args: Sequence[Any], kwargs: dict[str, Any]) -> list[Any]:
+    """A call of the entry point as it crosses to the program.
+
+    Raises:
+        CodecError: an argument is no plain value.
+    """
+    forms = [codec.encode(arg, _no_objects) for arg in args]
+    named = {name: codec.encode(value, _no_objects) for name, value in kwargs.items()}
+    return ["call", spec.entry, forms, named, spec.iterate]
 
 
 def _plain(index: int, field: str, value: Any) -> Any:
@@ -121,6 +165,22 @@ def _plain(index: int, field: str, value: Any) -> Any:
         return plain(value)
     except BadValue as error:
         raise TaskFault("task.gold_failed", f"$.cases[{index}].{field}: {error}") from error
+
+
+def argument(call: Call, where: int | str) -> Any:
+    """One argument of a call.
+
+    Raises:
+        LookupError: it has no such argument.
+    """
+    return call.kwargs[where] if isinstance(where, str) else call.args[where]
+
+
+def with_argument(call: Call, where: int | str, value: Any) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """The arguments of a call, with another value in one place that it has."""
+    if isinstance(where, str):
+        return call.args, {**call.kwargs, where: value}
+    return (*call.args[:where], value, *call.args[where + 1 :]), call.kwargs
 
 
 def _no_objects(value: Any) -> NoReturn:

@@ -212,7 +212,7 @@ _ACCOUNTS = "CREATE TABLE accounts(id INTEGER, branch VARCHAR, balance DECIMAL(1
 
 VERIFIER: Verifier[SqlSpec, SqlTask] = Verifier(
     name="sql",
-    version="1.1.0",
+    version="1.2.0",
     lane="sql",
     spec=SqlSpec,
     auto=lambda _spec: "fence:sql",

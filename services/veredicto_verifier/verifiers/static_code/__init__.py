@@ -55,7 +55,7 @@ def _python(task: StaticTask, source: str) -> Grade:
     program = python_source.Program(tree)
     missing = [rule for rule in task.require if not python_source.holds(program, rule)]
     stubs = [rule for rule in task.require if rule not in missing and python_source.stub(program, rule)]
-    present = [rule for rule in task.forbid if python_source.holds(program, rule)]
+    present = [rule for rule in task.forbid if python_source.may_hold(program, rule)]
     checks = [*_held(task, missing, stubs, present)]
     if task.spec.pyflakes != "off":
         code = "static.undefined_name" if task.spec.pyflakes == "errors" else "static.pyflakes"
@@ -121,7 +121,7 @@ def _failed(name: str, code: str, reason: str) -> Check:
 
 VERIFIER: Final = Verifier(
     name="static",
-    version="1.0.0",
+    version="1.1.0",
     lane="light",
     spec=StaticSpec,
     auto=lambda spec: f"fence:{spec.language}",

@@ -20,6 +20,8 @@ MAX_DEPTH: Final = 120
 ERRORS: Final = frozenset({"UndefinedName", "UndefinedLocal", "UndefinedExport", "ImportStarUsage"})
 """Messages of pyflakes that mean a name which is not there; a star import hides them, so it counts as well."""
 
+IMPORTERS: Final = frozenset({"__import__", "importlib.import_module", "importlib.__import__"})
+
 Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 
 
@@ -106,11 +108,44 @@ class Program:
             elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
                 found.append(node.module)
                 found.extend(f"{node.module}.{alias.name}" for alias in node.names)
-            elif isinstance(node, ast.Call) and self.dotted(node.func) in ("__import__", "importlib.import_module"):
-                found.extend(
-                    one.value for one in node.args[:1] if isinstance(one, ast.Constant) and isinstance(one.value, str)
-                )
+            elif isinstance(node, ast.Call) and self.dotted(node.func) in IMPORTERS:
+                found.extend(_text_of(named_module(node)))
+            elif isinstance(node, ast.Subscript) and self.dotted(node.value) == "sys.modules":
+                found.extend(_text_of(node.slice))
         return found
+
+    @cached_property
+    def imports_unseen(self) -> bool:
+        """Whether a module is imported by a name that is worked out, or the means to do so is passed on."""
+        means = [node for node in self.nodes if self.dotted(node) in IMPORTERS]
+        seen = [
+            node
+            for node in self.nodes
+            if isinstance(node, ast.Call) and self.dotted(node.func) in IMPORTERS and _text_of(named_module(node))
+        ]
+        return len(means) > len(seen)
+
+    @cached_property
+    def suspects(self) -> set[str]:
+        """Every dotted name that is read, as written and as imported: what may be called under another name.
+
+        A plain name that the program binds itself counts only where it is called.
+        """
+        called = {id(node.func) for node in self.nodes if isinstance(node, ast.Call)}
+        found = set()
+        for node in self.nodes:
+            if isinstance(node, ast.Name) and node.id in self.bound and id(node) not in called:
+                continue
+            if isinstance(node, ast.Name | ast.Attribute | ast.Subscript):
+                found |= {self.dotted(node), self.dotted(node, as_written=True)}
+        return found - {""}
+
+    @cached_property
+    def bound(self) -> set[str]:
+        """The names that the program gives values to: variables, parameters, definitions."""
+        found = {node.id for node in self.nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
+        found |= {node.arg for node in self.nodes if isinstance(node, ast.arg)}
+        return found | {node.name for node in self.nodes if isinstance(node, Definition)}
 
     @cached_property
     def aliases(self) -> dict[str, str]:
@@ -123,15 +158,18 @@ class Program:
                 found.update({alias.asname or alias.name: f"{node.module}.{alias.name}" for alias in node.names})
         return found
 
-    def dotted(self, node: ast.AST) -> str:
+    def dotted(self, node: ast.AST, *, as_written: bool = False) -> str:
         """`os.system` for the expression of that name, whatever it was imported as; empty for any other."""
         parts: list[str] = []
-        while isinstance(node, ast.Attribute):
-            parts.append(node.attr)
+        while not isinstance(node, ast.Name):
+            if isinstance(node, ast.Attribute):
+                parts.append(node.attr)
+            elif isinstance(node, ast.Subscript) and _is_builtins(node.value) and _text_of(node.slice):
+                parts.extend(_text_of(node.slice))
+            else:
+                return ""
             node = node.value
-        if not isinstance(node, ast.Name):
-            return ""
-        first = node.id if node.id in ("__import__",) else self.aliases.get(node.id, node.id)
+        first = node.id if as_written or node.id == "__import__" else self.aliases.get(node.id, node.id)
         return ".".join([first, *reversed(parts)]).removeprefix("builtins.").removeprefix("__builtins__.")
 
     def definitions(self, path: str) -> list[Definition]:
@@ -147,6 +185,28 @@ class Program:
 def holds(program: Program, rule: Rule) -> bool:
     """Whether a program holds what a rule names."""
     return any(_found(program, rule))
+
+
+def may_hold(program: Program, rule: Rule) -> bool:
+    """Whether a program holds what a rule forbids, or what could stand for it: `e = eval`, `__import__(name)`."""
+    if rule.kind == "call" and rule.name in program.suspects:
+        return True
+    return holds(program, rule) or (rule.kind == "import" and program.imports_unseen)
+
+
+def named_module(call: ast.Call) -> ast.AST | None:
+    """The argument of an importing call that names the module."""
+    named = [one.value for one in call.keywords if one.arg == "name"]
+    return next(iter([*call.args[:1], *named]), None)
+
+
+def _text_of(node: ast.AST | None) -> list[str]:
+    """The text of a constant, as a list of one; empty for anything else."""
+    return [node.value] if isinstance(node, ast.Constant) and isinstance(node.value, str) else []
+
+
+def _is_builtins(node: ast.AST) -> bool:
+    return isinstance(node, ast.Name) and node.id == "__builtins__"
 
 
 def stub(program: Program, rule: Rule) -> bool:

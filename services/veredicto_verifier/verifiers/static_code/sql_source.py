@@ -58,13 +58,32 @@ def holds(tree: Any, rule: Rule) -> bool:
 
     wanted = rule.name.casefold()
     if rule.kind == "table":
-        named = {one.alias_or_name.casefold() for one in tree.find_all(exp.CTE)}
-        return any(one.name.casefold() == wanted and wanted not in named for one in tree.find_all(exp.Table))
+        return any(one.name.casefold() == wanted and not _is_cte(one) for one in tree.find_all(exp.Table))
     if rule.kind == "column":
         return any(one.name.casefold() == wanted for one in tree.find_all(exp.Column))
     if rule.kind == "function":
         return any(_function(one) == wanted for one in tree.find_all(exp.Func))
     return tree.find(getattr(exp, rule.name)) is not None
+
+
+def _is_cte(table: Any) -> bool:
+    """Whether a name stands for a CTE that is in sight there: inside its own definition it is still the table."""
+    from sqlglot import exp
+
+    node: Any = None if table.db else table
+    while node is not None:
+        if isinstance(node, exp.CTE) and isinstance(node.parent, exp.With):
+            listed = node.parent.expressions
+            before = next(at for at, one in enumerate(listed) if one is node)
+            in_sight = listed if node.parent.recursive else listed[:before]
+            node = node.parent.parent
+        else:
+            found = next((one for one in node.args.values() if isinstance(one, exp.With)), None)
+            in_sight = [] if found is None else found.expressions
+        if any(one.alias.casefold() == table.name.casefold() for one in in_sight):
+            return True
+        node = node.parent
+    return False
 
 
 def _function(node: Any) -> str:

@@ -1,0 +1,227 @@
+"""Stand-ins for objects that stayed with the program, and what keeps them from passing for plain data.
+
+An object may say of its length, its truth and its items whatever it likes, and a list cannot. So where a test treats
+what it got as plain data, an object must at least be coherent: it is asked once for the plain value that it stands
+for, and what it says must be what that value would say. A test that uses it as an object (makes it by the name of a
+class, uses a method or attribute that no plain value has, changes it) takes it as it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from veredicto_verifier.sandbox.proxy import Connection
+
+_CHANGES = {
+    "add", "append", "clear", "difference_update", "discard", "extend", "insert", "intersection_update", "pop",
+    "popitem", "remove", "reverse", "setdefault", "sort", "symmetric_difference_update", "update",
+}  # fmt: skip
+_PLAIN = (list, tuple, dict, set, frozenset, str, bytes)
+_READS = {name for kind in _PLAIN for name in dir(kind) if not name.startswith("_")} - _CHANGES
+"""Methods of plain values that only read: a test that uses them may expect a plain value."""
+_READS_OF_A_DICT = {"items", "keys", "values", "get"}
+
+
+class Witness:
+    """What one object of the program has said of itself."""
+
+    def __init__(self) -> None:
+        self.is_object = False
+        """A test uses it as an object of a class."""
+        self.content: Any = None
+        """The plain value that it stands for, a list or a dict; None for none."""
+        self.as_of = -1
+        """The number of changes at which it was asked for that."""
+        self.contradicts = False
+        """It said something else than its content would."""
+        self.views: set[str] = set()
+        """As what a test has looked at it while it stood for no plain value: its truth, items, text, number, parts."""
+        self.num_items = 0
+        """Items it gave meanwhile."""
+
+    @property
+    def doubtful(self) -> bool:
+        """A test took it for plain data, and it cannot be any.
+
+        One view alone could also be had of a plain value (its truth of True, its text of a string). An iterator is
+        true and gives items.
+        """
+        views = self.views - {"truth"} if self.num_items else self.views
+        return not self.is_object and (self.contradicts or len(views) > 1)
+
+
+def _forward(name: str) -> Callable[..., Any]:
+    def method(self: Remote, *args: Any) -> Any:
+        return _connection(self).operate(name, self, *args)
+
+    return method
+
+
+def _viewed(name: str, view: str) -> Callable[[Remote], Any]:
+    def method(self: Remote) -> Any:
+        _check(self, view, lambda _content: True)
+        return _ask(self, name)
+
+    return method
+
+
+def _changed(name: str) -> Callable[..., Any]:
+    def method(self: Remote, *args: Any) -> Any:
+        witness_of(self).is_object = True
+        return _ask(self, name, *args)
+
+    return method
+
+
+def _between_objects(name: str) -> Callable[[Remote, Any], Any]:
+    def method(self: Remote, other: Any) -> Any:
+        if not isinstance(other, Remote):
+            _connection(self).flags.add("opaque_operand")
+            raise TypeError("an object of the program cannot be ordered against plain data, or computed with it")
+        return _connection(self).operate(name, self, other)
+
+    return method
+
+
+def _with_operators(kind: type[Remote]) -> type[Remote]:
+    for name, view in (("str", "text"), ("int", "number"), ("float", "number"), ("abs", "number"), ("neg", "number")):
+        setattr(kind, f"__{name}__", _viewed(name, view))
+    for name in ("setitem", "delitem"):
+        setattr(kind, f"__{name}__", _changed(name))
+    arithmetic = ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "and", "or", "xor", "matmul")
+    for name in arithmetic:
+        setattr(kind, f"__r{name}__", _between_objects(name))
+    for name in (*arithmetic, "lt", "le", "gt", "ge"):
+        setattr(kind, f"__{name}__", _between_objects(name))
+    return kind
+
+
+@_with_operators
+class Remote:
+    """An object that stayed with the program: attributes, calls, operators and iteration go there.
+
+    Operators with plain data are refused: in `abs(f(x) - 0.5) < 1e-6` they would hand the program the expected value
+    and let it say that the difference is 0. For the same reason `in` iterates here instead of asking there.
+    """
+
+    def __init__(self, connection: Connection, handle: int, type_name: str) -> None:
+        object.__setattr__(self, "_connection", connection)
+        object.__setattr__(self, "_handle", handle)
+        object.__setattr__(self, "_type_name", type_name)
+        object.__setattr__(self, "_witness", Witness())
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        if name in _READS and _check(self, "parts", lambda _content: True):
+            content = _connection(self).content(self)
+            if isinstance(content, dict) and name in _READS_OF_A_DICT:
+                return getattr(content, name)
+        found = _ask(self, "getattr", name)
+        if name not in _READS or not isinstance(found, Remote):  # of a plain value it would be a method
+            witness_of(self).is_object = True
+        return found
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        witness_of(self).is_object = True
+        _ask(self, "setattr", name, value)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Call it in the candidate process."""
+        witness_of(self).is_object = True
+        return _connection(self).operate("call", self, *args, **kwargs)
+
+    def __eq__(self, other: object) -> bool:
+        return _connection(self).equal(self, other)
+
+    def __ne__(self, other: object) -> bool:
+        return not self == other
+
+    __hash__ = object.__hash__
+
+    def __len__(self) -> int:
+        length: int = _ask(self, "len")
+        if not _check(self, "length", lambda content: len(content) == length):
+            witness_of(self).contradicts = True
+        return length
+
+    def __bool__(self) -> bool:
+        truth = _ask(self, "bool") is True
+        _check(self, "truth", lambda content: bool(content) is truth)
+        return truth
+
+    def __getitem__(self, key: Any) -> Any:
+        item = _ask(self, "getitem", key)
+        _check(self, "items", lambda content: _holds(content, key, item))
+        return item
+
+    def __contains__(self, item: Any) -> bool:
+        return any(member == item for member in self)
+
+    def __iter__(self) -> Any:
+        if _check(self, "items", lambda _content: True):
+            return iter(_connection(self).content(self))
+        iterator = _ask(self, "iter")
+        if not isinstance(iterator, Remote):
+            return iter(iterator)
+        object.__setattr__(iterator, "_witness", witness_of(self))
+        return iterator
+
+    def __next__(self) -> Any:
+        item = _ask(self, "next")
+        witness_of(self).num_items += 1
+        return item
+
+    def __repr__(self) -> str:
+        return f"<{object.__getattribute__(self, '_type_name')} of the program>"
+
+
+def witness_of(remote: Remote) -> Witness:
+    """What an object has said of itself."""
+    found: Witness = object.__getattribute__(remote, "_witness")
+    return found
+
+
+def handle_of(remote: Remote) -> int:
+    """The number by which the program knows the object."""
+    found: int = object.__getattribute__(remote, "_handle")
+    return found
+
+
+def _connection(remote: Remote) -> Connection:
+    found: Connection = object.__getattribute__(remote, "_connection")
+    return found
+
+
+def _ask(remote: Remote, name: str, *args: Any) -> Any:
+    return _connection(remote).operate(name, remote, *args)
+
+
+def _check(remote: Remote, view: str, agrees: Callable[[Any], bool]) -> bool:
+    """Note how a test looks at an object that it does not use as one; whether it stands for a plain value."""
+    witness = _connection(remote).notice(remote)
+    if witness.is_object:
+        return False
+    content = _connection(remote).content(remote)
+    if content is None:
+        witness.views.add(view)
+    elif not agrees(content):
+        witness.contradicts = True
+    return content is not None
+
+
+def _holds(content: Any, key: Any, item: Any) -> bool:
+    """Whether a plain value would give this item."""
+    if isinstance(item, Remote):  # which object of the program it is cannot be told here
+        return True
+    if isinstance(content, dict):
+        return type(key).__hash__ is not None and key in content and _same(content[key], item)
+    if isinstance(key, slice):
+        return isinstance(item, list | tuple | str) and _same(content[key], list(item))
+    return not isinstance(key, int) or (-len(content) <= key < len(content) and _same(content[key], item))
+
+
+def _same(one: Any, other: Any) -> bool:
+    return type(one) is type(other) and bool(one == other or (one != one and other != other))
