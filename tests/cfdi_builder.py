@@ -6,6 +6,8 @@ from decimal import ROUND_HALF_UP, Decimal
 from typing import Any
 from xml.sax.saxutils import quoteattr
 
+from tests.cfdi_payment_builder import payments_xml
+
 Json = dict[str, Any]
 
 
@@ -24,9 +26,9 @@ def element(name: str, values: dict[str, object], children: str = "") -> str:
 
 def tax_line(tax: Json, net: Decimal, ieps: Decimal, quantity: Decimal, places: int) -> Json:
     base = net + ieps if tax["impuesto"] == "002" else net
+    base = money(Decimal(tax["base"]) if tax.get("base") else base, places)
     if tax["tipo_factor"] == "Cuota":
         base = quantity
-    base = money(Decimal(tax["base"]) if tax.get("base") else base, places)
     line = {"Base": base, "Impuesto": tax["impuesto"], "TipoFactor": tax["tipo_factor"]}
     if tax["tipo_factor"] != "Exento":
         rate = Decimal(tax["tasa_o_cuota"])
@@ -97,6 +99,8 @@ def summary_xml(charged: list[Json], held: list[Json]) -> tuple[str, Decimal]:
 
 def build_invoice(request: Json, *, places: int = 2) -> str:
     """The invoice as text; `places` is the number of decimals of the lines' amounts (the totals have two)."""
+    if request["tipo"] == "P":
+        return build_receipt(request, places)
     lines, charged, held = "", [], []
     subtotal = discount = Decimal(0)
     discounted = False
@@ -114,6 +118,23 @@ def build_invoice(request: Json, *, places: int = 2) -> str:
     summary, taxes = summary_xml(charged, held)
     total = money(subtotal) - money(discount) + taxes
     return header_xml(request, lines, summary, (money(subtotal), money(discount) if discounted else None, total))
+
+
+PAYMENT_LINE = {
+    "ClaveProdServ": "84111506",
+    "Cantidad": "1",
+    "ClaveUnidad": "ACT",
+    "Descripcion": "Pago",
+    "ValorUnitario": "0",
+    "Importe": "0",
+    "ObjetoImp": "01",
+}
+
+
+def build_receipt(request: Json, places: int) -> str:
+    """The receipt of a request's payments: no money in the invoice, all of it in the complement."""
+    text = header_xml(request, element("Concepto", PAYMENT_LINE), "", ("0", None, "0"))
+    return text.replace("</cfdi:Comprobante>", payments_xml(request["pagos"], places) + "</cfdi:Comprobante>")
 
 
 def header_xml(request: Json, lines: str, summary: str, totals: tuple[Any, Any, Any]) -> str:
@@ -143,7 +164,7 @@ def header_xml(request: Json, lines: str, summary: str, totals: tuple[Any, Any, 
         "Serie": request.get("serie"),
         "Folio": request.get("folio"),
         "Fecha": request["fecha"],
-        "FormaPago": request["forma_pago"],
+        "FormaPago": request.get("forma_pago"),
         "CondicionesDePago": request.get("condiciones_de_pago"),
         "SubTotal": totals[0],
         "Descuento": totals[1],
@@ -152,7 +173,7 @@ def header_xml(request: Json, lines: str, summary: str, totals: tuple[Any, Any, 
         "Total": totals[2],
         "TipoDeComprobante": request["tipo"],
         "Exportacion": request.get("exportacion", "01"),
-        "MetodoPago": request["metodo_pago"],
+        "MetodoPago": request.get("metodo_pago"),
         "LugarExpedicion": request["lugar_expedicion"],
     }
     return '<?xml version="1.0" encoding="UTF-8"?>\n' + element("Comprobante", values, children)

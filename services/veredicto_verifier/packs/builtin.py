@@ -18,7 +18,7 @@ GENERATORS = "veredicto_verifier.packs.generators"
 BUILTIN: dict[str, str] = {
     "bank-sql": "bank_sql",
     "bank-tools": "bank_tools",
-    "cfdi-mini": "cfdi_mini",
+    "cfdi": "cfdi",
     "demo-sql": "demo_sql",
     "kyc-json": "kyc_json",
     "python-core": "python_core",

@@ -1,231 +1,217 @@
-"""Draw invoice requests: invented parties with well-formed RFCs, real catalogue codes, amounts with two decimals."""
+"""Draw invoice requests by category: who sells what to whom under which taxes; the same for ever for one key."""
 
 from __future__ import annotations
 
 import random
 from collections.abc import Callable
+from decimal import Decimal
 from typing import Any
 
-from veredicto_verifier.verifiers.cfdi.rfc import check_digit
+from veredicto_verifier.packs.generators import cfdi_goods as goods
+from veredicto_verifier.packs.generators.cfdi_lines import (
+    ISR_FEES,
+    ISR_RESICO,
+    IVA_FREIGHT,
+    IVA_TWO_THIRDS,
+    Draw,
+    cents,
+    exempt,
+    header,
+    iva,
+    moment,
+    rate,
+    uuid,
+)
+from veredicto_verifier.packs.generators.cfdi_parties import FRONTIER, company, foreigner, person, public, receiver
+from veredicto_verifier.packs.generators.cfdi_payments import PAYMENTS
 
 Json = dict[str, Any]
-Draw = Callable[[random.Random, Json], None]
-
-COMPANIES = (
-    "ACEROS DEL NORTE", "ALIMENTOS BUENAVISTA", "BODEGAS SAN JACINTO", "CARTONES Y EMPAQUES TULA", "CLINICA LOS SAUCES",
-    "DISTRIBUIDORA EL FARO", "EDITORIAL TRES RIOS", "ESCUELA MONTE ALBAN", "FERRETERIA & HERRAJES LUNA",
-    "GRUPO PAPELERO ATLAS", "HERRERIA CAMPOS", "IMPULSORA MAYA", "JUGUETES ARCOIRIS", "LABORATORIOS VIDAL",
-    "MUEBLES COYOACAN", "NAVIERA BAHIA AZUL", "OPTICA CENTRAL", "PINTURAS QUETZAL", "REFACCIONES TOLTECA",
-    "SERVICIOS LOGISTICOS BAJIO", "TEXTILES PEÑA Y HERMANOS", "UNIFORMES LEON", "VIVEROS TEPOZTLAN", "ZAPATERIA NUÑO",
-)  # fmt: skip
-GIVEN = ("ANA", "BEATRIZ", "CARLOS", "DIEGO", "ELENA", "FERNANDO", "GABRIELA", "HUGO", "IRMA", "JAVIER", "LUCIA")
-SURNAMES = ("ARANDA", "BRAVO", "CASTAÑEDA", "DUARTE", "ESQUIVEL", "FLORES", "GALINDO", "HUERTA", "IBARRA", "JUAREZ")
-PLACES = ("06600", "64000", "44100", "97000", "76000", "36257", "03100", "11560", "72000", "20000")
-FRONTIER = ("22000", "32000", "88000", "21000")
-GOODS = (
-    ("43211503", "H87", "Computadora portátil", 1250000, 2490000),
-    ("44121701", "H87", "Bolígrafo azul", 450, 1890),
-    ("56101504", "H87", "Silla de oficina", 129900, 459900),
-    ("52161505", "H87", "Pantalla de 43 pulgadas", 699900, 1299900),
-    ("31161500", "XBX", "Caja de tornillos", 8990, 24550),
-    ("25171500", "H87", "Limpiador de parabrisas", 15900, 38900),
-    ("80101500", "E48", "Consultoría de procesos", 350000, 1800000),
-    ("81111500", "HUR", "Hora de desarrollo de software", 45000, 120000),
-    ("82121500", "E48", "Impresión de catálogos", 99000, 350000),
-)
-ZERO_RATED = (
-    ("50221101", "KGM", "Maíz en grano", 890, 2450),
-    ("51101500", "H87", "Antibiótico de patente", 12900, 89000),
-    ("55101500", "H87", "Libro impreso", 14900, 69900),
-    ("50131700", "LTR", "Leche entera", 1990, 2990),
-)
-EXEMPT = (
-    ("85121502", "E48", "Consulta médica", 60000, 150000),
-    ("86121500", "E48", "Colegiatura de primaria", 250000, 650000),
-    ("80131502", "MON", "Renta de casa habitación", 850000, 2200000),
-)
-FEES = (
-    ("80121600", "E48", "Honorarios por asesoría legal", 500000, 2500000),
-    ("84111500", "E48", "Honorarios por contabilidad", 300000, 1200000),
-)
-SNACKS = (
-    ("50192100", "H87", "Bolsa de botanas", 1290, 4590),
-    ("50181900", "H87", "Caja de galletas", 2990, 7990),
-)
-QUANTITIES = ("1", "2", "3", "4", "5", "8", "10", "12", "1.5", "2.25", "0.5")
-LETTERS = "ABCDEFGHIJKLMNPQRSTUVWXYZ0123456789"
+IEPS = "003"
+FEE_TAXES = [rate("001", ISR_FEES), rate("002", IVA_TWO_THIRDS)]
 
 
-def draw_request(category: str, key: str) -> Json:
-    """The request of one category and key; the same for ever."""
-    source = random.Random(f"cfdi-mini/1/{category}/{key}")
-    request = _start(source)
-    CATEGORIES[category](source, request)
-    return request
+def draw_request(category: str, split: str, number: int) -> Json:
+    """The request of one category, split (`train`, `test` or `shown`) and number; its level is 1 + number modulo 3."""
+    source = random.Random(f"cfdi/1/{category}/{split}/{number}")
+    draw = Draw(source, split, 1 + number % 3)
+    draw.request.update(header(draw))
+    CATEGORIES[category](draw)
+    return draw.request
 
 
-def _start(source: random.Random) -> Json:
-    moment = f"2026-{source.randint(1, 11):02}-{source.randint(1, 28):02}"
-    return {
-        "tipo": "I",
-        "fecha": f"{moment}T{source.randint(8, 19):02}:{source.randint(0, 59):02}:{source.randint(0, 59):02}",
-        "lugar_expedicion": source.choice(PLACES),
-        "moneda": "MXN",
-        "metodo_pago": "PUE",
-        "forma_pago": source.choice(("01", "03", "04", "28")),
-        "exportacion": "01",
-        "emisor": _company(source),
-        "receptor": _receiver(source),
-        "conceptos": [],
-    }
+def _iva_16(draw: Draw) -> None:
+    draw.request["conceptos"] = draw.lines((*goods.GENERAL, *goods.SERVICES), iva())
 
 
-def _rfc(source: random.Random, letters: str) -> str:
-    year, month, day = source.randint(60, 99), source.randint(1, 12), source.randint(1, 28)
-    start = f"{letters}{year:02}{month:02}{day:02}{source.choice(LETTERS)}{source.choice(LETTERS)}"
-    return start + (check_digit(start + "0") or "0")
+def _frontera(draw: Draw) -> None:
+    draw.request["lugar_expedicion"] = draw.source.choice(FRONTIER)
+    draw.request["conceptos"] = draw.lines(goods.GENERAL, iva("0.080000"))
 
 
-def _company(source: random.Random) -> Json:
-    name = source.choice(COMPANIES)
-    words = [word for word in name.split() if len(word) > 1]
-    letters = (words[0][0] + words[1][0] + words[-1][1]).upper()
-    return {"rfc": _rfc(source, letters), "nombre": name, "regimen_fiscal": "601"}
+def _tasa_0(draw: Draw) -> None:
+    draw.request["conceptos"] = draw.lines(goods.ZERO_RATED, iva("0.000000"))
 
 
-def _person(source: random.Random, regime: str) -> Json:
-    given, first, second = source.choice(GIVEN), source.choice(SURNAMES), source.choice(SURNAMES)
-    rfc = _rfc(source, first[:2] + second[0] + given[0])
-    return {"rfc": rfc, "nombre": f"{given} {first} {second}", "regimen_fiscal": regime}
+def _exento(draw: Draw) -> None:
+    source = draw.source
+    kind, use = source.choice(((goods.MEDICAL, "D01"), (goods.SCHOOL, "D10"), (goods.HOUSING, "S01")))
+    issuer = person(source, draw.split, "606") if kind is goods.HOUSING else company(source, draw.split, "601")
+    draw.request["emisor"] = issuer
+    draw.request["receptor"] = receiver(source, person(source, draw.split, "605"), use)
+    draw.request["conceptos"] = draw.lines(kind, exempt())
 
 
-def _receiver(source: random.Random) -> Json:
-    party = _company(source) if source.random() < 0.5 else _person(source, "612")
-    return {**party, "domicilio_fiscal": source.choice(PLACES), "uso_cfdi": source.choice(("G01", "G03"))}
+def _fees(draw: Draw, regime: str, taxes: list[Json], kind: tuple[goods.Good, ...]) -> None:
+    """A natural person invoices a company, which withholds."""
+    draw.request["emisor"] = person(draw.source, draw.split, regime)
+    draw.request["receptor"] = receiver(draw.source, company(draw.source, draw.split), "G03")
+    draw.request["conceptos"] = draw.lines(kind, iva(), taxes)
 
 
-def _line(source: random.Random, goods: tuple[tuple[str, str, str, int, int], ...], taxes: list[Json]) -> Json:
-    product, unit, text, low, high = source.choice(goods)
-    cents = source.randint(low, high)
-    return {
-        "clave_prod_serv": product,
-        "clave_unidad": unit,
-        "descripcion": text,
-        "cantidad": source.choice(QUANTITIES) if unit in ("KGM", "LTR", "HUR") else str(source.randint(1, 12)),
-        "valor_unitario": f"{cents // 100}.{cents % 100:02}",
-        "objeto_imp": "02" if taxes else "01",
-        "traslados": taxes,
-        "retenciones": [],
-    }
+def _honorarios(draw: Draw) -> None:
+    _fees(draw, "612", FEE_TAXES, goods.FEES)
 
 
-def _iva(rate: str) -> list[Json]:
-    return [{"impuesto": "002", "tipo_factor": "Tasa", "tasa_o_cuota": rate}]
+def _arrendamiento(draw: Draw) -> None:
+    _fees(draw, "606", FEE_TAXES, goods.PREMISES)
 
 
-def _exempt() -> list[Json]:
-    return [{"impuesto": "002", "tipo_factor": "Exento"}]
+def _resico(draw: Draw) -> None:
+    _fees(draw, "626", [rate("001", ISR_RESICO)], (*goods.FEES, *goods.SERVICES))
 
 
-def _draw_iva_16(source: random.Random, request: Json) -> None:
-    request["conceptos"] = [_line(source, GOODS, _iva("0.160000")) for _ in range(source.randint(1, 3))]
+def _fletes(draw: Draw) -> None:
+    draw.request["emisor"] = company(draw.source, draw.split, draw.source.choice(("601", "624")))
+    draw.request["receptor"] = receiver(draw.source, company(draw.source, draw.split), "G03")
+    draw.request["conceptos"] = draw.lines(goods.FREIGHT, iva(), [rate("002", IVA_FREIGHT)])
 
 
-def _draw_iva_8(source: random.Random, request: Json) -> None:
-    request["lugar_expedicion"] = source.choice(FRONTIER)
-    request["conceptos"] = [_line(source, GOODS, _iva("0.080000")) for _ in range(source.randint(1, 3))]
+def _ieps(draw: Draw) -> None:
+    """Rates on snacks and spirits, a quota a litre on soft drinks; IVA is charged on both."""
+    quota = [rate(IEPS, draw.source.choice(("1.645100", "3.081800")), "Cuota"), *iva()]
+    lines = draw.lines(goods.SNACKS, [rate(IEPS, "0.080000"), *iva()])
+    if draw.level > 1:
+        lines += draw.lines(goods.DRINKS, quota)
+    if draw.level == 3:
+        lines += draw.lines(goods.SPIRITS, [rate(IEPS, draw.source.choice(("0.265000", "0.530000"))), *iva()])
+    draw.request["conceptos"] = lines
 
 
-def _draw_iva_0(source: random.Random, request: Json) -> None:
-    request["conceptos"] = [_line(source, ZERO_RATED, _iva("0.000000")) for _ in range(source.randint(1, 3))]
+def _descuento(draw: Draw) -> None:
+    draw.request["conceptos"] = draw.lines((*goods.GENERAL, *goods.SERVICES), iva())
+    for at, line in enumerate(draw.request["conceptos"]):
+        if at == 0 or draw.source.random() < 0.7:
+            share = Decimal(draw.source.choice((5, 8, 10, 12, 15, 20))) / 100
+            line["descuento"] = cents(Decimal(line["cantidad"]) * Decimal(line["valor_unitario"]) * share)
 
 
-def _draw_exento(source: random.Random, request: Json) -> None:
-    request["conceptos"] = [_line(source, EXEMPT, _exempt()) for _ in range(source.randint(1, 2))]
+def _dolares(draw: Draw) -> None:
+    source = draw.source
+    draw.request["conceptos"] = draw.lines((*goods.GENERAL, *goods.SERVICES), iva())
+    draw.request["moneda"] = source.choice(("USD", "USD", "EUR"))
+    draw.request["tipo_cambio"] = f"{source.randint(17, 21)}.{source.randint(0, 9999):04}"
 
 
-def _draw_retenciones(source: random.Random, request: Json) -> None:
-    request["emisor"] = _person(source, "612")
-    party = _company(source)
-    request["receptor"] = {**party, "domicilio_fiscal": source.choice(PLACES), "uso_cfdi": "G03"}
-    line = _line(source, FEES, _iva("0.160000"))
-    line["cantidad"] = "1"
-    line["retenciones"] = [
-        {"impuesto": "001", "tipo_factor": "Tasa", "tasa_o_cuota": "0.100000"},
-        {"impuesto": "002", "tipo_factor": "Tasa", "tasa_o_cuota": "0.106667"},
-    ]
-    request["conceptos"] = [line]
+def _extranjero(draw: Draw) -> None:
+    """Services sold abroad at 0 % in dollars to a receiver without Mexican RFC."""
+    _dolares(draw)
+    draw.request["receptor"] = foreigner(draw.source, draw.split, draw.request["lugar_expedicion"])
+    draw.request["conceptos"] = draw.lines(goods.SERVICES, iva("0.000000"))
 
 
-def _draw_descuento(source: random.Random, request: Json) -> None:
-    _draw_iva_16(source, request)
-    for line in request["conceptos"]:
-        whole = int(line["valor_unitario"].replace(".", "")) * int(float(line["cantidad"]))
-        cents = whole * source.choice((5, 10, 15, 20)) // 100
-        line["descuento"] = f"{cents // 100}.{cents % 100:02}"
+def _credito(draw: Draw) -> None:
+    _iva_16(draw)
+    draw.request.update({"metodo_pago": "PPD", "forma_pago": "99"})
+    draw.request["condiciones_de_pago"] = f"{draw.source.choice((15, 30, 45, 60, 90))} días"
+    draw.request.update({"serie": draw.source.choice("ABCF"), "folio": str(draw.source.randint(100, 99999))})
 
 
-def _draw_egreso(source: random.Random, request: Json) -> None:
-    _draw_iva_16(source, request)
-    request["tipo"] = "E"
-    request["receptor"]["uso_cfdi"] = "G02"
-    digits = "".join(source.choice("0123456789ABCDEF") for _ in range(32))
-    uuid = f"{digits[:8]}-{digits[8:12]}-{digits[12:16]}-{digits[16:20]}-{digits[20:]}"
-    request["relacionados"] = [{"tipo_relacion": source.choice(("01", "03")), "uuids": [uuid]}]
+def _mixto(draw: Draw) -> None:
+    """Lines at 16 %, at 0 %, exempt and no object of tax, in any order."""
+    lines = [draw.line(draw.source.choice(goods.GENERAL), iva())]
+    lines.append(draw.line(draw.source.choice(goods.ZERO_RATED), iva("0.000000")))
+    if draw.level > 1:
+        lines.append(draw.line(draw.source.choice(goods.SCHOOL), exempt()))
+    if draw.level == 3:
+        lines.append(draw.line(draw.source.choice(goods.DISBURSED), []))
+        lines.append(draw.line(draw.source.choice(goods.SERVICES), iva()))
+    draw.source.shuffle(lines)
+    draw.request["conceptos"] = lines
 
 
-def _draw_mixto(source: random.Random, request: Json) -> None:
-    lines = [_line(source, GOODS, _iva("0.160000")), _line(source, ZERO_RATED, _iva("0.000000"))]
-    lines.append(_line(source, EXEMPT, source.choice(([], _exempt()))))
-    source.shuffle(lines)
-    request["conceptos"] = lines
+def _sin_objeto(draw: Draw) -> None:
+    """Lines that are no object of tax, or are one and need no breakdown."""
+    lines = draw.lines(goods.DISBURSED, [])
+    for line in lines if draw.level > 1 else ():
+        line["objeto_imp"] = draw.source.choice(("01", "03"))
+    draw.request["conceptos"] = lines
 
 
-def _draw_dolares(source: random.Random, request: Json) -> None:
-    _draw_iva_16(source, request)
-    request["moneda"] = "USD"
-    request["tipo_cambio"] = f"{source.randint(17, 20)}.{source.randint(0, 9999):04}"
+def _global(draw: Draw) -> None:
+    """The tickets of a day, a week, a fortnight, a month or two months, to the public."""
+    source = draw.source
+    draw.request["receptor"] = public(draw.request["lugar_expedicion"])
+    draw.request["forma_pago"] = source.choice(("01", "04", "28"))
+    month = int(draw.request["fecha"][5:7])
+    period = {1: "01", 2: source.choice(("02", "03")), 3: source.choice(("04", "05"))}[draw.level]
+    months = f"{month:02}" if period != "05" else str(12 + (month + 1) // 2)
+    if period == "05":
+        draw.request["emisor"] = person(source, draw.split, "621")
+    draw.request["informacion_global"] = {"periodicidad": period, "meses": months, "anio": "2026"}
+    count = {1: 2, 2: 4, 3: 7}[draw.level]
+    lines = [draw.line(goods.TICKET, iva(source.choice(("0.160000", "0.160000", "0.000000")))) for _ in range(count)]
+    first = source.randint(1000, 9000)
+    for number, line in enumerate(lines):
+        line |= {"cantidad": "1", "no_identificacion": f"T-{first + number}"}
+    draw.request["conceptos"] = lines
 
 
-def _draw_credito(source: random.Random, request: Json) -> None:
-    _draw_iva_16(source, request)
-    request |= {"metodo_pago": "PPD", "forma_pago": "99", "condiciones_de_pago": f"{source.choice((15, 30, 60))} días"}
-    request |= {"serie": source.choice("ABCF"), "folio": str(source.randint(100, 99999))}
+def _nota_credito(draw: Draw) -> None:
+    """A bonus on earlier invoices (01), or goods given back (03)."""
+    back = draw.source.random() < 0.5
+    draw.request["conceptos"] = (
+        draw.lines(goods.GENERAL, iva()) if back else [draw.line(goods.CREDIT, iva(), None) | {"cantidad": "1"}]
+    )
+    draw.request["tipo"] = "E"
+    draw.request["receptor"] = draw.request["receptor"] | {"uso_cfdi": "G02"}
+    _relate(draw, "03" if back else "01", draw.level)
 
 
-def _draw_ieps(source: random.Random, request: Json) -> None:
-    taxes = [{"impuesto": "003", "tipo_factor": "Tasa", "tasa_o_cuota": "0.080000"}, *_iva("0.160000")]
-    request["conceptos"] = [_line(source, SNACKS, [dict(tax) for tax in taxes]) for _ in range(source.randint(1, 2))]
+def _relacionados(draw: Draw) -> None:
+    """An invoice that takes another's place (04), or that an advance was paid for (07)."""
+    _iva_16(draw)
+    _relate(draw, draw.source.choice(("04", "07")), max(1, draw.level - 1))
 
 
-def _draw_publico(source: random.Random, request: Json) -> None:
-    place = request["lugar_expedicion"]
-    request["receptor"] = {
-        "rfc": "XAXX010101000",
-        "nombre": "PUBLICO EN GENERAL",
-        "domicilio_fiscal": place,
-        "regimen_fiscal": "616",
-        "uso_cfdi": "S01",
-    }
-    request["informacion_global"] = {"periodicidad": "04", "meses": request["fecha"][5:7], "anio": "2026"}
-    request["forma_pago"] = "01"
-    ticket = (("01010101", "ACT", "Venta", 5000, 250000),)
-    request["conceptos"] = [_line(source, ticket, _iva("0.160000")) for _ in range(source.randint(1, 3))]
-    for line in request["conceptos"]:
-        line |= {"cantidad": "1", "no_identificacion": f"T{source.randint(1000, 9999)}"}
+def _relate(draw: Draw, relation: str, count: int) -> None:
+    uuids = [uuid(draw.source) for _ in range(count)]
+    draw.request["relacionados"] = [{"tipo_relacion": relation, "uuids": uuids}]
 
 
-CATEGORIES: dict[str, Draw] = {
-    "iva_16": _draw_iva_16,
-    "iva_8": _draw_iva_8,
-    "iva_0": _draw_iva_0,
-    "exento": _draw_exento,
-    "retenciones": _draw_retenciones,
-    "descuento": _draw_descuento,
-    "egreso": _draw_egreso,
-    "mixto": _draw_mixto,
-    "dolares": _draw_dolares,
-    "credito": _draw_credito,
-    "ieps": _draw_ieps,
-    "publico_general": _draw_publico,
+def _anticipo(draw: Draw) -> None:
+    draw.request["conceptos"] = [draw.line(goods.ADVANCE, iva()) | {"cantidad": "1"}]
+    draw.request["fecha"] = moment(draw.source)
+
+
+CATEGORIES: dict[str, Callable[[Draw], None]] = {
+    "iva_16": _iva_16,
+    "frontera_8": _frontera,
+    "tasa_0": _tasa_0,
+    "exento": _exento,
+    "honorarios": _honorarios,
+    "arrendamiento": _arrendamiento,
+    "resico": _resico,
+    "fletes": _fletes,
+    "ieps": _ieps,
+    "descuento": _descuento,
+    "dolares": _dolares,
+    "extranjero": _extranjero,
+    "credito": _credito,
+    "mixto": _mixto,
+    "sin_objeto": _sin_objeto,
+    "factura_global": _global,
+    "nota_credito": _nota_credito,
+    "relacionados": _relacionados,
+    "anticipo": _anticipo,
+    **PAYMENTS,
 }

@@ -1,79 +1,124 @@
-"""Say an invoice request in Spanish: every fact that the invoice needs, and no sum."""
+"""Say an invoice request in Spanish: every fact that the invoice needs, in one of five forms, and no sum."""
 
 from __future__ import annotations
 
+import random
+from collections.abc import Callable
 from typing import Any
 
-Json = dict[str, Any]
+from veredicto_verifier.packs.generators.cfdi_facts import (
 
-TYPES = {"I": "ingreso", "E": "egreso (nota de crédito)"}
-TAXES = {"001": "ISR", "002": "IVA", "003": "IEPS"}
-CONTRACT = (
-    "Escribe el CFDI 4.0 sin sellar que corresponde a esta solicitud. Usa el prefijo cfdi. "
-    "Deja Sello, NoCertificado y Certificado vacíos u omitidos, sin Complemento ni Addenda. "
-    "Calcula importes, bases, impuestos y totales (dos decimales, redondeo aritmético). "
-    "Responde solo con un documento XML en UTF-8: sin explicación y sin cercas de código."
+    line_facts,
+    party_facts,
+    payment_facts,
+    said_once,
+)
+from veredicto_verifier.packs.generators.cfdi_voice import TYPES, Voice, draw_voice
+
+Json = dict[str, Any]
+Form = Callable[[Voice, Json], list[str]]
+
+TASKS = (
+    "Escribe el CFDI 4.0 sin sellar que corresponde a esta solicitud.",
+    "Genera el XML del CFDI 4.0 (sin sello) que se pide a continuación.",
+    "Con estos datos redacta el comprobante CFDI 4.0, todavía sin sellar ni timbrar.",
+)
+SUMS = (
+    "Calcula importes, bases, impuestos y totales con redondeo aritmético a dos decimales.",
+    "Los importes, bases, impuestos y totales los calculas tú, redondeados a dos decimales.",
+)
+SEALS = (
+    "Deja Sello, NoCertificado y Certificado vacíos u omitidos; no agregues Addenda",
+    "No inventes Sello, Certificado ni timbre, y no pongas Addenda",
+)
+ANSWERS = (
+    "Responde solo con un documento XML en UTF-8 con el prefijo cfdi: sin explicación y sin cercas de código.",
+    "La respuesta es únicamente el XML (UTF-8, prefijo cfdi), sin texto alrededor ni bloques de código.",
 )
 
 
-def describe(request: Json) -> str:
-    """The prompt of a request."""
-    parts = [CONTRACT, "", *_header(request), *_party("Emisor", request["emisor"])]
-    parts += _party("Receptor", request["receptor"])
-    parts += [f"Conceptos ({len(request['conceptos'])}):"]
-    parts += [text for number, line in enumerate(request["conceptos"], 1) for text in _concept(number, line)]
-    return "\n".join(parts)
+def describe(request: Json, key: str, level: int) -> str:
+    """The prompt of a request; the same for ever for one key."""
+    source = random.Random(f"cfdi/1/wording/{key}")
+    voice = draw_voice(source, level)
+    form = source.choice(FORMS)
+    return "\n".join([contract(voice, request), "", *form(voice, request)])
 
 
-def _header(request: Json) -> list[str]:
-    lines = [
-        f"Tipo de comprobante: {request['tipo']}, {TYPES[request['tipo']]}",
-        f"Fecha: {request['fecha']}",
-        f"Lugar de expedición: {request['lugar_expedicion']}",
-        f"Método de pago: {request['metodo_pago']}; forma de pago: {request['forma_pago']}",
-        f"Exportación: {request['exportacion']}",
-        f"Moneda: {request['moneda']}",
-    ]
-    if "tipo_cambio" in request:
-        lines[-1] += f"; tipo de cambio: {request['tipo_cambio']}"
-    if "serie" in request:
-        lines.append(f"Serie: {request['serie']}; folio: {request['folio']}")
-    if "condiciones_de_pago" in request:
-        lines.append(f"Condiciones de pago: {request['condiciones_de_pago']}")
-    for relation in request.get("relacionados", []):
-        lines.append(f"CFDI relacionado ({relation['tipo_relacion']}): {', '.join(relation['uuids'])}")
-    if "informacion_global" in request:
-        asked = request["informacion_global"]
-        lines.append(
-            f"Factura global: periodicidad {asked['periodicidad']}, meses {asked['meses']}, año {asked['anio']}"
-        )
-    return lines
-
-
-def _party(role: str, party: Json) -> list[str]:
-    text = f"{role}: {party['nombre']}, RFC {party['rfc']}, régimen fiscal {party['regimen_fiscal']}"
-    if "domicilio_fiscal" in party:
-        text += f", domicilio fiscal {party['domicilio_fiscal']}, uso del CFDI {party['uso_cfdi']}"
-    return [text]
-
-
-def _concept(number: int, line: Json) -> list[str]:
-    text = (
-        f"{number}. {line['descripcion']}: cantidad {line['cantidad']}, valor unitario {line['valor_unitario']}, "
-        f"clave de producto {line['clave_prod_serv']}, clave de unidad {line['clave_unidad']}, "
-        f"objeto de impuesto {line['objeto_imp']}"
+def contract(voice: Voice, request: Json) -> str:
+    """What is asked for, whatever the request."""
+    payment = request["tipo"] == "P"
+    seal = voice.pick(*SEALS) + (
+        ". El comprobante lleva el complemento para recepción de pagos 2.0 (prefijo pago20)." if payment else " ni Complemento."
     )
-    if "no_identificacion" in line:
-        text += f", número de identificación {line['no_identificacion']}"
-    if "descuento" in line:
-        text += f", descuento {line['descuento']}"
-    taxes = [f"traslado de {_tax(tax)}" for tax in line["traslados"]]
-    taxes += [f"retención de {_tax(tax)}" for tax in line["retenciones"]]
-    return [text, *(["   Impuestos: " + "; ".join(taxes)] if taxes else [])]
+    return " ".join((voice.pick(*TASKS), voice.pick(*SUMS), seal, voice.pick(*ANSWERS)))
 
 
-def _tax(tax: Json) -> str:
-    name = f"{TAXES[tax['impuesto']]} ({tax['impuesto']})"
-    if tax["tipo_factor"] == "Exento":
-        return f"{name} exento"
-    return f"{name} {tax['tipo_factor'].lower()} {tax['tasa_o_cuota']}"
+def _sheet(voice: Voice, request: Json) -> list[str]:
+    """A filled-in form: one label a line."""
+    rows = [f"{label}: {value}" for label, value in said_once(voice, request)]
+    for role in ("emisor", "receptor"):
+        rows += [f"{role.capitalize()}: " + ", ".join(f"{k} {v}" for k, v in party_facts(voice, request[role]))]
+    rows += [f"{number}. {text}" for number, text in enumerate(_items(voice, request), 1)]
+    return rows
+
+
+def _letter(voice: Voice, request: Json) -> list[str]:
+    """A message in whole sentences."""
+    greeting = voice.pick("Hola, buen día.", "Buenas tardes:", "Estimado equipo de facturación:", "¿Qué tal?")
+    kind = TYPES[request["tipo"]]
+    issuer, receiver = (
+        ", ".join(f"{k} {v}" for k, v in party_facts(voice, request[role])) for role in ("emisor", "receptor")
+    )
+    facts = "; ".join(f"{label.lower()}: {value}" for label, value in said_once(voice, request))
+    start = voice.pick("Necesitamos un comprobante de", "Les pido emitir un comprobante de", "Por favor emitan un CFDI de")
+    close = voice.pick("Gracias.", "Quedo al pendiente.", "Saludos.")
+    return [
+        f"{greeting} {start} {kind}. Lo emite {issuer}. Es para {receiver}.",
+        f"Datos generales: {facts}.",
+        voice.pick("El detalle:", "Va el detalle:", "Detalle de lo que se factura:" if kind != "pago" else "Lo pagado:"),
+        *(f"- {text}." for text in _items(voice, request)),
+        close,
+    ]
+
+
+def _dictation(voice: Voice, request: Json) -> list[str]:
+    """Numbered points, receiver first."""
+    points = ["Receptor: " + "; ".join(f"{k} {v}" for k, v in party_facts(voice, request["receptor"]))]
+    points += [f"{label}: {value}" for label, value in said_once(voice, request)]
+    points += _items(voice, request)
+    points += ["Emisor: " + "; ".join(f"{k} {v}" for k, v in party_facts(voice, request["emisor"]))]
+    return [f"{number}) {text}" for number, text in enumerate(points, 1)]
+
+
+def _table(voice: Voice, request: Json) -> list[str]:
+    """Parties in a list, lines or payments in a table of two columns."""
+    rows = [f"* {label}: {value}" for label, value in said_once(voice, request)]
+    for role in ("emisor", "receptor"):
+        rows += [f"* {role.capitalize()}: " + " / ".join(f"{k} {v}" for k, v in party_facts(voice, request[role]))]
+    title = "pago" if request["tipo"] == "P" else "concepto"
+    items = [f"| {number} | {text} |" for number, text in enumerate(_items(voice, request), 1)]
+    return [*rows, "", f"| núm. | {title} |", "|---|---|", *items]
+
+
+def _brief(voice: Voice, request: Json) -> list[str]:
+    """A short message: facts in a row, conditions last."""
+    parties = [
+        f"{'de' if role == 'emisor' else 'para'} "
+        + ", ".join(f"{k} {v}" if k != "nombre" else v for k, v in party_facts(voice, request[role]))
+        for role in ("emisor", "receptor")
+    ]
+    items = [f"({number}) {text}" for number, text in enumerate(_items(voice, request), 1)]
+    rest = ", ".join(f"{label.lower()} {value}" for label, value in said_once(voice, request))
+    opening = voice.pick("Va solicitud:", "Favor de facturar:", "Pendiente de emitir:")
+    return [f"{opening} CFDI {' '.join(parties)}.", *items, rest + "."]
+
+
+def _items(voice: Voice, request: Json) -> list[str]:
+    if request["tipo"] == "P":
+        return [payment_facts(voice, one) for one in request["pagos"]]
+    return [line_facts(voice, one) for one in request["conceptos"]]
+
+
+FORMS: tuple[Form, ...] = (_sheet, _letter, _dictation, _table, _brief)
+

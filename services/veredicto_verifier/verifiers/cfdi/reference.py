@@ -97,10 +97,20 @@ def _line_taxes(parent: etree._Element, name: str, taxes: tuple[ExpectedTax, ...
         return
     holder = _add(parent, "Traslados" if name == "Traslado" else "Retenciones", {})
     for tax in taxes:
-        values = {"Base": _money(tax.base, decimals), **_kind(tax.key)}
-        if tax.amount is not None:
-            values["Importe"] = _money(tax.amount, decimals)
+        values = {"Base": f"{_base(tax, decimals):f}", **_kind(tax.key)}
+        if tax.key[2] is not None:
+            values["Importe"] = _money(_charged(tax, decimals), decimals)
         _add(holder, name, values)
+
+
+def _base(tax: ExpectedTax, decimals: int) -> Decimal:
+    """A quota's base is the quantity as it is: rounded, it would move the amount by more than a cent."""
+    return tax.base if tax.key[1] == "Cuota" else _round(tax.base, decimals)
+
+
+def _charged(tax: ExpectedTax, decimals: int) -> Decimal:
+    """The amount on the base as written."""
+    return _round(_base(tax, decimals) * (tax.key[2] or Decimal(0)), decimals)
 
 
 def _kind(key: TaxKey) -> dict[str, str]:
@@ -129,7 +139,7 @@ def _withheld_nodes(holder: etree._Element, expected: Expected) -> Decimal:
     total = Decimal(0)
     for impuesto in expected.retenciones:
         own = [tax for line in expected.lines for tax in line.retenciones if tax.key[0] == impuesto]
-        amount = sum((_round(tax.amount, expected.decimals) for tax in own if tax.amount is not None), Decimal(0))
+        amount = sum((_charged(tax, expected.decimals) for tax in own), Decimal(0))
         _add(holder, "Retencion", {"Impuesto": impuesto, "Importe": _money(amount, expected.decimals)})
         total += amount
     return total
@@ -139,10 +149,10 @@ def _transfer_nodes(holder: etree._Element, expected: Expected) -> Decimal:
     total = Decimal(0)
     for key in expected.traslados:
         own = [tax for line in expected.lines for tax in line.traslados if tax.key == key]
-        base = sum((_round(tax.base, expected.decimals) for tax in own), Decimal(0))
+        base = sum((_base(tax, expected.decimals) for tax in own), Decimal(0))
         values = {"Base": _money(base, expected.decimals), **_kind(key)}
         if key[2] is not None:
-            amount = sum((_round(tax.amount, expected.decimals) for tax in own if tax.amount is not None), Decimal(0))
+            amount = sum((_charged(tax, expected.decimals) for tax in own), Decimal(0))
             values["Importe"] = _money(amount, expected.decimals)
             total += amount
         _add(holder, "Traslado", values)

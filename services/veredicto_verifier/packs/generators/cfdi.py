@@ -1,24 +1,28 @@
-"""Generate the pack cfdi-mini: invoice requests in Spanish, each with the invoice that it asks for as ground truth."""
+"""Generate the pack cfdi: invoice requests in Spanish, each with the request itself as ground truth."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from typing import Any
 
 from lxml import etree
 
+from veredicto_verifier.packs.generators.cfdi_lines import LEVELS
 from veredicto_verifier.packs.generators.cfdi_requests import CATEGORIES, draw_request
 from veredicto_verifier.packs.generators.cfdi_wording import describe
 from veredicto_verifier.verifiers.cfdi.expected import expect
 from veredicto_verifier.verifiers.cfdi.reference import write_reference
 from veredicto_verifier.verifiers.cfdi.request import Request
 
-NAME = "cfdi-mini"
+NAME = "cfdi"
 VERSION = "1.0.0"
-NUM_TRAIN, NUM_TEST = 8, 3
+NUM_TRAIN, NUM_TEST = 15, 5
 """Per category."""
-EXAMPLES = ("iva_16", "retenciones")
-"""Categories that the few-shot examples show; their values occur in no task."""
+EXAMPLES = ("iva_16", "honorarios", "nota_credito", "pago_parcialidades")
+"""Categories that the few-shot examples show; their parties occur in no task."""
+NUM_DEMONSTRATIONS = 3
+"""Per category, one a level."""
 
 PACK_TOML = f"""\
 name = "{NAME}"
@@ -35,31 +39,39 @@ def build() -> dict[str, str]:
         "pack.toml": PACK_TOML,
         "tasks/train.jsonl": _lines(_task("train", name, at) for name in CATEGORIES for at in range(NUM_TRAIN)),
         "tasks/test.jsonl": _lines(_task("test", name, at) for name in CATEGORIES for at in range(NUM_TEST)),
-        "examples.jsonl": _lines(_example(name) for name in EXAMPLES),
+        "examples.jsonl": _lines(_shown(name, NUM_DEMONSTRATIONS) for name in EXAMPLES),
+        "demonstrations/train.jsonl": _lines(
+            _shown(name, at) for name in CATEGORIES for at in range(NUM_DEMONSTRATIONS)
+        ),
     }
 
 
 def _task(split: str, category: str, number: int) -> dict[str, Any]:
-    request = draw_request(category, f"{split}/{number}")
-    num_taxes = sum(len(line["traslados"]) + len(line["retenciones"]) for line in request["conceptos"])
+    request = draw_request(category, split, number)
+    level = 1 + number % 3
     return {
         "id": f"{category}-{number:03}",
         "category": category,
-        "difficulty": round(min(1.0, 0.2 + 0.1 * num_taxes), 2),
-        "prompt": describe(request),
+        "difficulty": LEVELS[level],
+        "prompt": describe(request, f"{category}/{split}/{number}", level),
         "verifier": "cfdi",
         "spec": {"request": request},
     }
 
 
-def _example(category: str) -> dict[str, Any]:
-    request = draw_request(category, "example")
+def _shown(category: str, number: int) -> dict[str, Any]:
+    """A request with the invoice that fulfils it; its parties are of no task."""
+    request = draw_request(category, "shown", number)
+    prompt = describe(request, f"{category}/shown/{number}", 1 + number % 3)
+    return {"category": category, "prompt": prompt, "completion": _invoice(request)}
+
+
+def _invoice(request: dict[str, Any]) -> str:
     typed = Request.model_validate(request)
     root = write_reference(typed, expect(typed, 2))
     etree.indent(root)
-    text = etree.tostring(root, encoding="unicode")
-    return {"category": category, "prompt": describe(request), "completion": text}
+    return etree.tostring(root, encoding="unicode")
 
 
-def _lines(records: Any) -> str:
+def _lines(records: Iterable[dict[str, Any]]) -> str:
     return "".join(json.dumps(record, ensure_ascii=False) + "\n" for record in records)
