@@ -6,7 +6,7 @@ Bases are divided out of what is paid as integers of millionths, not by the veri
 from __future__ import annotations
 
 from collections.abc import Iterable
-from decimal import ROUND_HALF_UP, Decimal
+from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 from xml.sax.saxutils import quoteattr
@@ -124,7 +124,9 @@ def totals_xml(payments: list[tuple[Json, list[Json], list[Json]]]) -> str:
 
     for payment, sums, kept in payments:
         for tax in kept:
-            count("TotalRetenciones" + {"001": "ISR", "002": "IVA", "003": "IEPS"}[tax["impuesto"]], tax["sum"], payment)
+            count(
+                "TotalRetenciones" + {"001": "ISR", "002": "IVA", "003": "IEPS"}[tax["impuesto"]], tax["sum"], payment
+            )
         for tax in (one for one in sums if one["impuesto"] == "002"):
             kind = "Exento" if tax["rate"] is None else str(int(Decimal(tax["rate"]) * 100))
             count(f"TotalTrasladosBaseIVA{kind}", tax["base"], payment)
@@ -138,5 +140,9 @@ def payments_xml(pagos: list[Json], places: int) -> str:
     """The element Complemento of a request's payments."""
     written = [(payment, *payment_xml(payment, places)) for payment in pagos]
     totals = totals_xml([(payment, sums, kept) for payment, _text, sums, kept in written])
-    root = tag("Pagos", {"xmlns:pago20": "http://www.sat.gob.mx/Pagos20", "Version": "2.0"}, [totals, *(one[1] for one in written)])
+    root = tag(
+        "Pagos",
+        {"xmlns:pago20": "http://www.sat.gob.mx/Pagos20", "Version": "2.0"},
+        [totals, *(one[1] for one in written)],
+    )
     return tag("Complemento", {}, [root], prefix="cfdi")

@@ -114,7 +114,12 @@ def add(path: str, xml: str, *, at: int | None = None) -> Edit:
 
 def both(*edits: Edit) -> Edit:
     """All of several edits, or none that counts."""
-    return lambda root: all([edit(root) for edit in edits])
+
+    def edit(root: etree._Element) -> bool:
+        made = [one(root) for one in edits]
+        return all(made)
+
+    return edit
 
 
 def when(holds: Callable[[etree._Element], bool], edit: Edit) -> Edit:

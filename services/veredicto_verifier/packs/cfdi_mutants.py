@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from lxml import etree
 
 from veredicto_verifier.packs.cfdi_edits import Mutant
-from veredicto_verifier.packs.cfdi_header_mutants import HEADER_MUTANTS, PARTY_MUTANTS
-from veredicto_verifier.packs.cfdi_line_mutants import LINE_MUTANTS, SUMMARY_MUTANTS, TAX_MUTANTS
-from veredicto_verifier.packs.cfdi_payment_mutants import OTHER_PAYMENTS, PAYMENT_MUTANTS
-from veredicto_verifier.packs.cfdi_request_mutants import REQUEST_MUTANTS, RequestMutant, other_request
+from veredicto_verifier.packs.cfdi_header_mutants import HEADER_MUTANTS
+from veredicto_verifier.packs.cfdi_line_mutants import LINE_MUTANTS
+from veredicto_verifier.packs.cfdi_other_payments import OTHER_PAYMENTS
+from veredicto_verifier.packs.cfdi_party_mutants import PARTY_MUTANTS
+from veredicto_verifier.packs.cfdi_payment_mutants import PAYMENT_MUTANTS
+from veredicto_verifier.packs.cfdi_request_mutants import REQUEST_MUTANTS, RequestMutant
+from veredicto_verifier.packs.cfdi_tax_mutants import SUMMARY_MUTANTS, TAX_MUTANTS
 from veredicto_verifier.packs.cfdi_text_mutants import TEXT_MUTANTS
 
 DOCUMENT_FAMILIES: Mapping[str, tuple[Mutant, ...]] = {
@@ -26,9 +30,7 @@ REQUEST_FAMILIES: Mapping[str, tuple[RequestMutant, ...]] = {
     "other requests": REQUEST_MUTANTS,
     "other payments": OTHER_PAYMENTS,
 }
-NUM_KINDS = (
-    sum(map(len, DOCUMENT_FAMILIES.values())) + sum(map(len, REQUEST_FAMILIES.values())) + len(TEXT_MUTANTS)
-)
+NUM_KINDS = sum(map(len, DOCUMENT_FAMILIES.values())) + sum(map(len, REQUEST_FAMILIES.values())) + len(TEXT_MUTANTS)
 
 
 class Faulty(NamedTuple):
@@ -67,6 +69,6 @@ def unasked_requests(request: dict[str, Any]) -> Iterator[Unasked]:
     """Every other request that can be made of a request."""
     for family, kinds in REQUEST_FAMILIES.items():
         for kind in kinds:
-            other = other_request(kind, request)
-            if other is not None:
+            other = copy.deepcopy(request)
+            if kind.change(other):
                 yield Unasked(family, kind.name, kind.code, other)

@@ -1,4 +1,4 @@
-"""What `pack check` finds in the prompts of cfdi tasks: facts that are not said, answers that are, requests made twice."""
+"""Weak prompts of cfdi tasks, for `pack check`: facts left unsaid, answers given away, requests made twice."""
 
 from __future__ import annotations
 
@@ -9,6 +9,10 @@ from decimal import Decimal
 from typing import Any
 
 from veredicto_verifier.packs.cfdi_sums import sums_of
+from veredicto_verifier.packs.pack import Pack, PackTask, Prompt
+
+Place = tuple[str, str, str]
+"""Where a task stands, the lint's code, the message."""
 
 Json = Mapping[str, Any]
 NUMBER = re.compile(r"\d[\d,]*(?:\.\d+)?")
@@ -28,7 +32,7 @@ def unsaid(prompt: str, request: Json) -> list[str]:
 
 
 def told(prompt: str, request: Json) -> list[str]:
-    """What the prompt gives away: markup of the answer, or a sum that the solver has to compute."""
+    """What the prompt gives away: markup of the answer, or a sum that the answer has to find."""
     found = ["markup"] if "<cfdi:" in prompt or "<pago20:" in prompt else []
     numbers, given = _numbers(prompt), {Decimal(amount) for _path, amount in _amounts(request, "")}
     for name, exact in sums_of(request).items():
@@ -38,9 +42,33 @@ def told(prompt: str, request: Json) -> list[str]:
     return found
 
 
-def canonical(request: Json) -> str:
-    """A request as one text, to find it again."""
-    return json.dumps(request, sort_keys=True, ensure_ascii=False)
+def lint_requests(pack: Pack) -> Iterator[Place]:
+    """Weak prompts of a pack's cfdi tasks, and requests that are made twice in other words."""
+    asked = [task for of in pack.tasks.values() for task in of.values() if task.verifier == "cfdi"]
+    first: dict[str, PackTask] = {}
+    for task in asked:
+        request = task.spec.get("request")
+        if not isinstance(request, Mapping):
+            continue
+        yield from _weak(task, request)
+        other = first.setdefault(json.dumps(request, sort_keys=True), task)
+        if other is not task:
+            code = "lint.twin" if other.split == task.split else "lint.overlap"
+            yield task.where, code, f"asks for the invoice that {other.where} asks for; drop one of them"
+
+
+def _weak(task: PackTask, request: Json) -> Iterator[Place]:
+    prompt = _text(task.prompt)
+    missing, given = unsaid(prompt, request), told(prompt, request)
+    if missing:
+        names = ", ".join(missing[:5])
+        yield task.where, "lint.unsaid", f"the prompt does not say {names}, so nobody can know them"
+    if given:
+        yield task.where, "lint.told", f"the prompt gives {', '.join(given)} away; let the answer find it"
+
+
+def _text(prompt: Prompt) -> str:
+    return prompt if isinstance(prompt, str) else "\n".join(str(one.get("content") or "") for one in prompt)
 
 
 def _numbers(prompt: str) -> set[Decimal]:

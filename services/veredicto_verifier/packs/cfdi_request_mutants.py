@@ -23,12 +23,6 @@ class RequestMutant(NamedTuple):
     change: Change
 
 
-def other_request(mutant: RequestMutant, request: Json) -> Json | None:
-    """The changed copy, or None where the mutant does not apply."""
-    changed = copy.deepcopy(request)
-    return changed if mutant.change(changed) else None
-
-
 def _set(*path: str, value: Any) -> Change:
     """Give a field another value; only where the request has the field."""
 
@@ -47,9 +41,24 @@ def _set(*path: str, value: Any) -> Change:
     return change
 
 
+def _plain(value: Decimal) -> str:
+    """Without the zeros that a product leaves at its end."""
+    return f"{value.normalize():f}"
+
+
 def _line(edit: Callable[[Json], bool]) -> Change:
-    """Change the first line that can be changed."""
-    return lambda request: any(edit(line) for line in request.get("conceptos", []))
+    """Change the first line that can be changed; the ones before stay as they are."""
+
+    def change(request: Json) -> bool:
+        lines = request.get("conceptos", [])
+        for at, line in enumerate(lines):
+            changed = copy.deepcopy(line)
+            if edit(changed):
+                lines[at] = changed
+                return True
+        return False
+
+    return change
 
 
 def _lines(edit: Callable[[list[Json]], bool]) -> Change:
@@ -58,8 +67,9 @@ def _lines(edit: Callable[[list[Json]], bool]) -> Change:
 
 def _times(name: str, factor: str) -> Callable[[Json], bool]:
     def edit(line: Json) -> bool:
-        line[name] = f"{(Decimal(line[name]) * Decimal(factor)).normalize():f}"
-        return True
+        value = Decimal(line[name]) * Decimal(factor)
+        line[name] = _plain(value)
+        return value == round(value, 6)
 
     return edit
 
@@ -136,14 +146,14 @@ def _discount_in_price(line: Json) -> bool:
     price = net / Decimal(line["cantidad"])
     if price != round(price, 6):
         line["cantidad"], price = "1", net
-    line["valor_unitario"] = f"{price:f}"
+    line["valor_unitario"] = _plain(price)
     return price == round(price, 6)
 
 
 def _one_piece(line: Json) -> bool:
     """One piece at the price of all: the same amount."""
     quantity, amount = Decimal(line["cantidad"]), Decimal(line["cantidad"]) * Decimal(line["valor_unitario"])
-    line.update({"cantidad": "1", "valor_unitario": f"{amount:f}"})
+    line.update({"cantidad": "1", "valor_unitario": _plain(amount)})
     return quantity != 1 and amount == round(amount, 6)
 
 
@@ -153,7 +163,7 @@ def _split(lines: list[Json]) -> bool:
         whole = Decimal(line["cantidad"])
         if whole > 1 and whole == int(whole) and "descuento" not in line:
             line["cantidad"] = "1"
-            lines.append({**copy.deepcopy(line), "cantidad": f"{whole - 1:f}"})
+            lines.append({**copy.deepcopy(line), "cantidad": _plain(whole - 1)})
             return True
     return False
 
@@ -164,7 +174,7 @@ def _joined(lines: list[Json]) -> bool:
     total = sum((Decimal(line["cantidad"]) * Decimal(line["valor_unitario"]) for line in lines), Decimal(0))
     if len(lines) < 2 or not alike or total != round(total, 6):
         return False
-    lines[:] = [{**lines[0], "cantidad": "1", "valor_unitario": f"{total:f}"}]
+    lines[:] = [{**lines[0], "cantidad": "1", "valor_unitario": _plain(total)}]
     return True
 
 
@@ -249,17 +259,43 @@ REQUEST_MUTANTS: tuple[RequestMutant, ...] = (
     RequestMutant("in dollars", HEADER, lambda request: "conceptos" in request and _in_dollars(request)),
     RequestMutant("another rate of exchange", HEADER, _set("tipo_cambio", value="1.0000")),
     RequestMutant("deferred", HEADER, _deferred),
-    RequestMutant("another form", HEADER, _set("forma_pago", value={"01": "03", "03": "01", "04": "28", "28": "04"}.get)),
+    RequestMutant(
+        "another form", HEADER, _set("forma_pago", value={"01": "03", "03": "01", "04": "28", "28": "04"}.get)
+    ),
     RequestMutant("another hour", HEADER, _set("fecha", value=lambda old: old[:11] + "07" + old[13:])),
-    RequestMutant("another place", HEADER, lambda request: request["receptor"]["rfc"][0] != "X" and _set("lugar_expedicion", value="81200")(request)),
+    RequestMutant(
+        "another place",
+        HEADER,
+        lambda request: request["receptor"]["rfc"][0] != "X" and _set("lugar_expedicion", value="81200")(request),
+    ),
     RequestMutant("another series", HEADER, _set("serie", value="ZZ")),
     RequestMutant("other terms", HEADER, _set("condiciones_de_pago", value="Contado")),
     RequestMutant("unrelated", HEADER, _unrelated),
     RequestMutant("a relation less", HEADER, _one_relation_less),
     RequestMutant("another issuer", "cfdi.match_emisor", _set("emisor", "nombre", value=_turned)),
-    RequestMutant("another issuer's RFC", "cfdi.match_emisor", _set("emisor", "rfc", value=lambda old: old[:-3] + "9Z" + old[-1])),
-    RequestMutant("another receiver", "cfdi.match_receptor", _set("receptor", "nombre", value=lambda old: None if old == "PUBLICO EN GENERAL" else _turned(old))),
-    RequestMutant("another address", "cfdi.match_receptor", lambda request: request["receptor"]["rfc"][0] != "X" and _set("receptor", "domicilio_fiscal", value="81200")(request)),
-    RequestMutant("another use", "cfdi.match_receptor", _set("receptor", "uso_cfdi", value={"G01": "G03", "G03": "G01", "I04": "G03"}.get)),
-    RequestMutant("another global period", HEADER, _set("informacion_global", "periodicidad", value={"01": "02", "02": "03", "03": "04", "04": "01"}.get)),
-)  # fmt: skip
+    RequestMutant(
+        "another issuer's RFC", "cfdi.match_emisor", _set("emisor", "rfc", value=lambda old: old[:-3] + "9Z" + old[-1])
+    ),
+    RequestMutant(
+        "another receiver",
+        "cfdi.match_receptor",
+        _set("receptor", "nombre", value=lambda old: None if old == "PUBLICO EN GENERAL" else _turned(old)),
+    ),
+    RequestMutant(
+        "another address",
+        "cfdi.match_receptor",
+        lambda request: (
+            request["receptor"]["rfc"][0] != "X" and _set("receptor", "domicilio_fiscal", value="81200")(request)
+        ),
+    ),
+    RequestMutant(
+        "another use",
+        "cfdi.match_receptor",
+        _set("receptor", "uso_cfdi", value={"G01": "G03", "G03": "G01", "I04": "G03"}.get),
+    ),
+    RequestMutant(
+        "another global period",
+        HEADER,
+        _set("informacion_global", "periodicidad", value={"01": "02", "02": "03", "03": "04", "04": "01"}.get),
+    ),
+)

@@ -1,4 +1,4 @@
-"""The sums of a request once more, in fractions and from its plain JSON: what `pack check` holds the verifier's against.
+"""The sums of a request once more, in fractions and from plain JSON: `pack check` holds the verifier against them.
 
 Nothing is shared with the verifier's own computation, which works in Decimal on typed requests.
 """
@@ -16,9 +16,11 @@ Json = Mapping[str, Any]
 def sums_of(request: Json) -> dict[str, Fraction]:
     """Exact SubTotal, Descuento, transferred, withheld and Total of a sale; MontoTotalPagos in pesos of a receipt."""
     if request["tipo"] == "P":
-        cents = sum((Fraction(one["monto"]) * Fraction(one.get("tipo_cambio") or 1) for one in request["pagos"])) * 100
+        cents = 100 * sum(Fraction(one["monto"]) * Fraction(one.get("tipo_cambio") or 1) for one in request["pagos"])
         return {"MontoTotalPagos": Fraction(math.floor(cents + Fraction(1, 2)), 100)}
-    found = dict.fromkeys(("SubTotal", "Descuento", "TotalImpuestosTrasladados", "TotalImpuestosRetenidos"), Fraction(0))
+    found = dict.fromkeys(
+        ("SubTotal", "Descuento", "TotalImpuestosTrasladados", "TotalImpuestosRetenidos"), Fraction(0)
+    )
     for line in request["conceptos"]:
         amount = Fraction(line["cantidad"]) * Fraction(line["valor_unitario"])
         discount = Fraction(line.get("descuento") or 0)
@@ -29,10 +31,7 @@ def sums_of(request: Json) -> dict[str, Fraction]:
             (_tax(tax, line, amount - discount) for tax in line.get("retenciones", ())), Fraction(0)
         )
     found["Total"] = (
-        found["SubTotal"]
-        - found["Descuento"]
-        + found["TotalImpuestosTrasladados"]
-        - found["TotalImpuestosRetenidos"]
+        found["SubTotal"] - found["Descuento"] + found["TotalImpuestosTrasladados"] - found["TotalImpuestosRetenidos"]
     )
     return found
 

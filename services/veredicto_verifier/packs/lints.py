@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from veredicto_verifier.packs.cfdi_prompts import lint_requests
 from veredicto_verifier.packs.loading import comparable
 from veredicto_verifier.packs.pack import Pack
 from veredicto_verifier.packs.python_proof import lint_by_running
@@ -48,6 +49,20 @@ def lint_cfdi(spec: Any, _task: Any) -> Iterator[Found]:
             "lint.no_request",
             "request is null, so one constant invoice passes; state what the invoice is for",
         )
+
+
+def lint_cfdi_sums(spec: Any, task: Any) -> Iterator[Found]:
+    """The expected sums once more; the verifier is loaded only for a pack that needs it."""
+    from veredicto_verifier.packs.cfdi_proof import lint_sums
+
+    yield from lint_sums(spec, task)
+
+
+def lint_cfdi_invoices(spec: Any, task: Any, tally: Tally) -> Iterator[Found]:
+    """Faulty invoices that pass."""
+    from veredicto_verifier.packs.cfdi_proof import lint_invoices
+
+    yield from lint_invoices(spec, task, tally)
 
 
 def lint_sql(spec: Any, task: Any) -> Iterator[Found]:
@@ -142,7 +157,7 @@ def lint_sql_queries(spec: Any, task: Any, tally: Tally) -> Iterator[Found]:
 
 
 LINTS: dict[str, tuple[Lint, ...]] = {
-    "cfdi": (lint_cfdi,),
+    "cfdi": (lint_cfdi, lint_cfdi_sums),
     "json": (lint_json, lint_echo),
     "python": (lint_python, lint_by_running),
     "sql": (lint_sql,),
@@ -151,8 +166,8 @@ LINTS: dict[str, tuple[Lint, ...]] = {
 }
 """By verifier; the order is the order of the report."""
 
-COUNTING_LINTS: dict[str, tuple[CountingLint, ...]] = {"sql": (lint_sql_queries,)}
-"""Lints that run many queries and add their numbers to the report."""
+COUNTING_LINTS: dict[str, tuple[CountingLint, ...]] = {"cfdi": (lint_cfdi_invoices,), "sql": (lint_sql_queries,)}
+"""Lints that run many queries or judge many invoices, and add their numbers to the report."""
 
 
 def lint_task(name: str, spec: Spec, task: Any, tally: Tally | None = None) -> Iterator[Found]:
@@ -185,4 +200,14 @@ def twin_tasks(pack: Pack) -> Iterator[Finding]:
                 yield Finding("lint", task.where, "lint.twin", f"asks what {where} asks; drop one of them")
 
 
-PACK_LINTS: Mapping[str, Callable[[Pack], Iterator[Finding]]] = {"overlap": lint_pack, "twin": twin_tasks}
+def cfdi_requests(pack: Pack) -> Iterator[Finding]:
+    """Prompts of cfdi tasks that say too little or too much, and requests made twice."""
+    for where, code, message in lint_requests(pack):
+        yield Finding("lint", where, code, message)
+
+
+PACK_LINTS: Mapping[str, Callable[[Pack], Iterator[Finding]]] = {
+    "overlap": lint_pack,
+    "twin": twin_tasks,
+    "cfdi": cfdi_requests,
+}

@@ -6,13 +6,10 @@ import json
 from collections.abc import Iterable
 from typing import Any
 
-from lxml import etree
-
+from veredicto_verifier.packs.cfdi_invoices import written_invoice
 from veredicto_verifier.packs.generators.cfdi_lines import LEVELS
 from veredicto_verifier.packs.generators.cfdi_requests import CATEGORIES, draw_request
 from veredicto_verifier.packs.generators.cfdi_wording import describe
-from veredicto_verifier.verifiers.cfdi.expected import expect
-from veredicto_verifier.verifiers.cfdi.reference import write_reference
 from veredicto_verifier.verifiers.cfdi.request import Request
 
 NAME = "cfdi"
@@ -21,6 +18,8 @@ NUM_TRAIN, NUM_TEST = 15, 5
 """Per category."""
 EXAMPLES = ("iva_16", "honorarios", "nota_credito", "pago_parcialidades")
 """Categories that the few-shot examples show; their parties occur in no task."""
+CURRENCIES = {"MXN": 2, "USD": 2, "EUR": 2, "XXX": 0}
+"""Decimals of the currencies that occur."""
 NUM_DEMONSTRATIONS = 3
 """Per category, one a level."""
 
@@ -67,10 +66,7 @@ def _shown(category: str, number: int) -> dict[str, Any]:
 
 
 def _invoice(request: dict[str, Any]) -> str:
-    typed = Request.model_validate(request)
-    root = write_reference(typed, expect(typed, 2))
-    etree.indent(root)
-    return etree.tostring(root, encoding="unicode")
+    return written_invoice(Request.model_validate(request), CURRENCIES, indent=True)
 
 
 def _lines(records: Iterable[dict[str, Any]]) -> str:

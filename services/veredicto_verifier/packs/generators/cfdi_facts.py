@@ -104,7 +104,9 @@ def payment_facts(voice: Voice, payment: Json) -> str:
     if "num_operacion" in payment:
         parts.append(f"número de operación {payment['num_operacion']}")
     documents = [f"[{number}] {_document_facts(voice, one)}" for number, one in enumerate(payment["documentos"], 1)]
-    return ", ".join(parts) + voice.pick("; documentos pagados: ", "; liquida: ", "; se aplica a: ") + "; ".join(documents)
+    return (
+        ", ".join(parts) + voice.pick("; documentos pagados: ", "; liquida: ", "; se aplica a: ") + "; ".join(documents)
+    )
 
 
 def _document_facts(voice: Voice, document: Json) -> str:

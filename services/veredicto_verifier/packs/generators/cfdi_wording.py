@@ -7,7 +7,6 @@ from collections.abc import Callable
 from typing import Any
 
 from veredicto_verifier.packs.generators.cfdi_facts import (
-
     line_facts,
     party_facts,
     payment_facts,
@@ -49,7 +48,9 @@ def contract(voice: Voice, request: Json) -> str:
     """What is asked for, whatever the request."""
     payment = request["tipo"] == "P"
     seal = voice.pick(*SEALS) + (
-        ". El comprobante lleva el complemento para recepción de pagos 2.0 (prefijo pago20)." if payment else " ni Complemento."
+        ". El comprobante lleva el complemento para recepción de pagos 2.0 (prefijo pago20)."
+        if payment
+        else " ni Complemento."
     )
     return " ".join((voice.pick(*TASKS), voice.pick(*SUMS), seal, voice.pick(*ANSWERS)))
 
@@ -71,12 +72,16 @@ def _letter(voice: Voice, request: Json) -> list[str]:
         ", ".join(f"{k} {v}" for k, v in party_facts(voice, request[role])) for role in ("emisor", "receptor")
     )
     facts = "; ".join(f"{label.lower()}: {value}" for label, value in said_once(voice, request))
-    start = voice.pick("Necesitamos un comprobante de", "Les pido emitir un comprobante de", "Por favor emitan un CFDI de")
+    start = voice.pick(
+        "Necesitamos un comprobante de", "Les pido emitir un comprobante de", "Por favor emitan un CFDI de"
+    )
     close = voice.pick("Gracias.", "Quedo al pendiente.", "Saludos.")
     return [
         f"{greeting} {start} {kind}. Lo emite {issuer}. Es para {receiver}.",
         f"Datos generales: {facts}.",
-        voice.pick("El detalle:", "Va el detalle:", "Detalle de lo que se factura:" if kind != "pago" else "Lo pagado:"),
+        voice.pick(
+            "El detalle:", "Va el detalle:", "Detalle de lo que se factura:" if kind != "pago" else "Lo pagado:"
+        ),
         *(f"- {text}." for text in _items(voice, request)),
         close,
     ]
@@ -121,4 +126,3 @@ def _items(voice: Voice, request: Json) -> list[str]:
 
 
 FORMS: tuple[Form, ...] = (_sheet, _letter, _dictation, _table, _brief)
-

@@ -63,14 +63,15 @@ class Comprobante(Node):
     ComplementoConcepto; `pagos` and `nomina` are the first complement of that kind, `other_complements` the trees of
     the others with their namespaces; `cadena` is the text that the seal signs (empty where none is asked for);
     `nested` says whether an element of SAT's invoice
-    namespaces stands in a place where the schema allows anything; `traslados`, `retenciones` and `taxes` those of all
+    namespaces stands in a place where the schema allows anything, `hollow` whether a place for complements holds
+    none; `traslados`, `retenciones` and `taxes` those of all
     lines, `tax_groups` and `withheld_groups` the same by key; `plain` says that every value of the document is NFC and
     printable.
     """
 
     __slots__ = (
         *("cadena", "line_complementos", "nomina", "other_complements", "pagos"),
-        *("addenda", "comercio_exterior", "complementos", "conceptos", "emisor", "features", "impuestos"),
+        *("addenda", "comercio_exterior", "complementos", "conceptos", "emisor", "features", "hollow", "impuestos"),
         *("informacion_global", "locales", "nested", "plain", "prefix", "receptor", "relaciones", "retenciones"),
         *("tax_groups", "taxes", "tipo", "traslados", "withheld_groups"),
     )
@@ -115,6 +116,7 @@ class Comprobante(Node):
         self.addenda = ADDENDA in parts
         of_lines = list(root.iter(COMPLEMENTO_CONCEPTO))
         self.line_complementos = tuple([str(child.tag) for one in of_lines for child in one])
+        self.hollow = any(not len(one) for one in (*parts.get(COMPLEMENTO, ()), *of_lines))
         wild = [*parts.get(COMPLEMENTO, ()), *parts.get(ADDENDA, ()), *of_lines]
         self.nested = any(str(inner.tag).startswith(CFD_FAMILY) for one in wild for inner in one.iterdescendants())
 

@@ -137,6 +137,7 @@ def _extra(cfdi: Comprobante, allowed: frozenset[str] | None) -> Iterator[Field]
     names = {complement_name(tag) for tag in (*cfdi.complementos, *cfdi.line_complementos)}
     children = set(CHILDREN) if allowed is not None and names - allowed else set(CHILDREN) - {"ComplementoConcepto"}
     yield "Complemento", allowed is None or names <= allowed
+    yield "Complemento vacío", not cfdi.hollow
     yield "Addenda", not cfdi.addenda
     yield "nodos del concepto", not any(set(concepto.extras) & children for concepto in cfdi.conceptos)
     yield "atributos", all(node.get(name) is None for node in (cfdi.emisor, cfdi.receptor) for name in UNASKED)
