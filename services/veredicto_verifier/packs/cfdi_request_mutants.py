@@ -179,12 +179,11 @@ def _joined(lines: list[Json]) -> bool:
 
 
 def _exchanged(lines: list[Json]) -> bool:
-    """Two lines exchange their prices."""
-    if len(lines) < 2 or lines[0]["valor_unitario"] == lines[1]["valor_unitario"]:
-        return False
-    first, second = lines[0], lines[1]
-    first["valor_unitario"], second["valor_unitario"] = second["valor_unitario"], first["valor_unitario"]
-    return "descuento" not in first and "descuento" not in second
+    """The first and the last line exchange their prices."""
+    first, last = lines[0], lines[-1]
+    prices = first["valor_unitario"], last["valor_unitario"]
+    first["valor_unitario"], last["valor_unitario"] = prices[1], prices[0]
+    return prices[0] != prices[1] and "descuento" not in first and "descuento" not in last
 
 
 def _dropped(lines: list[Json]) -> bool:
@@ -201,7 +200,7 @@ def _in_pesos(request: Json) -> bool:
 
 
 def _in_dollars(request: Json) -> bool:
-    pesos = request["moneda"] == "MXN"
+    pesos = bool(request["moneda"] == "MXN")
     request.update({"moneda": "USD", "tipo_cambio": "18.5000"})
     return pesos
 
@@ -213,12 +212,14 @@ def _deferred(request: Json) -> bool:
 
 
 def _unrelated(request: Json) -> bool:
-    return request.pop("relacionados", None) is not None
+    return bool(request.pop("relacionados", ()))
 
 
 def _one_relation_less(request: Json) -> bool:
-    uuids = request.get("relacionados", [{"uuids": []}])[0]["uuids"]
-    return len(uuids) > 1 and uuids.pop() is not None
+    uuids = [uuid for relation in request.get("relacionados") or () for uuid in relation["uuids"]]
+    if len(uuids) > 1:
+        request["relacionados"][0]["uuids"] = uuids[1:]
+    return len(uuids) > 1
 
 
 def _turned(text: str) -> str:
