@@ -109,7 +109,7 @@ def test_the_reference_invoice_of_a_task_passes(places: int) -> None:
 
 def test_a_single_fault_fails_with_its_code_and_few_others() -> None:
     made = set()
-    for task in sample():
+    for task in sample()[: len(CATEGORIES)]:
         judged = prepared(task)
         for fault in faulty_documents(build_invoice(task["spec"]["request"])):
             grade = graded(judged, fault.text)

@@ -30,7 +30,9 @@ def python_gold(spec: dict[str, Any]) -> list[str]:
 
 
 def cfdi_gold(spec: dict[str, Any]) -> list[str]:
-    return [json.dumps(spec["request"], sort_keys=True), json.dumps(spec["request"]["conceptos"], sort_keys=True)]
+    request = spec["request"]
+    items = request.get("conceptos") or request["pagos"]
+    return [json.dumps(request, sort_keys=True), json.dumps(items, sort_keys=True)]
 
 
 def whole_spec(spec: dict[str, Any]) -> list[str]:

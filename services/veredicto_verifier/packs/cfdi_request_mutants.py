@@ -10,6 +10,8 @@ from collections.abc import Callable
 from decimal import Decimal
 from typing import Any, NamedTuple
 
+from veredicto_verifier.packs.cfdi_edits import turned
+
 Json = dict[str, Any]
 Change = Callable[[Json], bool]
 """Changes a request in place; False where there is nothing to change."""
@@ -222,10 +224,6 @@ def _one_relation_less(request: Json) -> bool:
     return len(uuids) > 1
 
 
-def _turned(text: str) -> str:
-    return text[:-1] + ("B" if text[-1] != "B" else "C")
-
-
 TASA = {"tipo_factor": "Tasa"}
 LINES, HEADER = "cfdi.match_conceptos", "cfdi.match_header"
 
@@ -273,14 +271,14 @@ REQUEST_MUTANTS: tuple[RequestMutant, ...] = (
     RequestMutant("other terms", HEADER, _set("condiciones_de_pago", value="Contado")),
     RequestMutant("unrelated", HEADER, _unrelated),
     RequestMutant("a relation less", HEADER, _one_relation_less),
-    RequestMutant("another issuer", "cfdi.match_emisor", _set("emisor", "nombre", value=_turned)),
+    RequestMutant("another issuer", "cfdi.match_emisor", _set("emisor", "nombre", value=turned)),
     RequestMutant(
         "another issuer's RFC", "cfdi.match_emisor", _set("emisor", "rfc", value=lambda old: old[:-3] + "9Z" + old[-1])
     ),
     RequestMutant(
         "another receiver",
         "cfdi.match_receptor",
-        _set("receptor", "nombre", value=lambda old: None if old == "PUBLICO EN GENERAL" else _turned(old)),
+        _set("receptor", "nombre", value=lambda old: None if old == "PUBLICO EN GENERAL" else turned(old)),
     ),
     RequestMutant(
         "another address",
