@@ -189,7 +189,7 @@ def _exchanged(lines: list[Json]) -> bool:
 
 
 def _dropped(lines: list[Json]) -> bool:
-    return len(lines) > 1 and lines.pop() is not None
+    return bool(lines.pop() and lines)
 
 
 def _repeated(lines: list[Json]) -> bool:
@@ -218,10 +218,9 @@ def _unrelated(request: Json) -> bool:
 
 
 def _one_relation_less(request: Json) -> bool:
-    uuids = [uuid for relation in request.get("relacionados") or () for uuid in relation["uuids"]]
-    if len(uuids) > 1:
-        request["relacionados"][0]["uuids"] = uuids[1:]
-    return len(uuids) > 1
+    relations = request.get("relacionados") or [{"uuids": ()}]
+    relations[0]["uuids"] = relations[0]["uuids"][1:]
+    return len(relations[0]["uuids"]) > 0
 
 
 TASA = {"tipo_factor": "Tasa"}
