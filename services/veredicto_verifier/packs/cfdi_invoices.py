@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from decimal import Context, localcontext
+from decimal import localcontext
 
 from lxml import etree
 
@@ -12,7 +12,7 @@ from veredicto_verifier.verifiers.cfdi.expected_payment import expect_payments
 from veredicto_verifier.verifiers.cfdi.expected_payroll import expect_payroll
 from veredicto_verifier.verifiers.cfdi.reference import write_reference
 from veredicto_verifier.verifiers.cfdi.request import Request
-from veredicto_verifier.verifiers.cfdi.rules import PRECISION
+from veredicto_verifier.verifiers.cfdi.rules import EXACT
 from veredicto_verifier.verifiers.cfdi.wanted import Wanted
 
 DECLARATION = '<?xml version="1.0" encoding="UTF-8"?>\n'
@@ -24,7 +24,7 @@ def written_invoice(request: Request, currencies: Mapping[str, int], *, indent: 
     Raises:
         KeyError: the request's currency is not among them.
     """
-    with localcontext(Context(prec=PRECISION)):
+    with localcontext(EXACT):
         root = write_reference(request, expect(request, currencies[request.moneda]), _complement(request, currencies))
     if indent:
         etree.indent(root)

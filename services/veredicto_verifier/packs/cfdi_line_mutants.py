@@ -97,7 +97,7 @@ LINE_MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "amount two cents more", "cfdi.strict_importe", when(SALE, put(LINE, "Importe", plus("0.02"))), (*AMOUNT, *TAX)
     ),
-    Mutant("quantity missing", "cfdi.xsd", drop(LINE, "Cantidad"), ("cfdi.crp20115",)),
+    Mutant("quantity missing", "cfdi.xsd.missing_attribute", drop(LINE, "Cantidad"), ("cfdi.crp20115",)),
     Mutant("line discount a cent more", "cfdi.40111", put(LINE, "Descuento", plus("0.01")), (*TAX, *SUMS)),
     Mutant("line discount too fine", "cfdi.40168", put(LINE, "Descuento", lambda old: old + "00"), ()),
     Mutant(
@@ -144,7 +144,7 @@ LINE_MUTANTS: tuple[Mutant, ...] = (
     Mutant("part of a line", "cfdi.match_extra", when(SALE, add(LINE, PART)), ("cfdi.xsd",)),
     Mutant(
         "seventh decimal",
-        "cfdi.xsd",
+        "cfdi.xsd.pattern",
         when(SALE, put(LINE, "ValorUnitario", lambda old: f"{Decimal(old):.7f}")),
         ("cfdi.strict_number",),
     ),

@@ -42,6 +42,11 @@ class Faulty(NamedTuple):
     beside: tuple[str, ...]
     text: str
 
+    def admits(self, code: str) -> bool:
+        """Whether the code may stand in the verdict: the fault's own, one beside it or of its kind, or a mismatch."""
+        kinds = ("cfdi.match", *self.beside)
+        return code == self.code or any(code == kind or code.startswith((f"{kind}.", f"{kind}_")) for kind in kinds)
+
 
 class Unasked(NamedTuple):
     """A request that was not made: its invoice is valid, and must differ in the aspect of the code."""

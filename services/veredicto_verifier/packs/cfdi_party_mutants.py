@@ -43,7 +43,7 @@ def _swap_parties(root: etree._Element) -> bool:
 
 
 PARTY_MUTANTS: tuple[Mutant, ...] = (
-    Mutant("RFC in small letters", "cfdi.xsd", put(EMISOR, "Rfc", str.lower), ("cfdi.40141",)),
+    Mutant("RFC in small letters", "cfdi.xsd.pattern", put(EMISOR, "Rfc", str.lower), ("cfdi.40141",)),
     Mutant(
         "another issuer",
         "cfdi.match_emisor",
@@ -173,7 +173,7 @@ PARTY_MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "receiver missing",
-        "cfdi.xsd",
+        "cfdi.xsd.unexpected_element",
         remove(RECEPTOR),
         (
             "cfdi.40157",

@@ -95,8 +95,8 @@ PAYMENT_MUTANTS: tuple[Mutant, ...] = (
     Mutant("total of bases missing", "cfdi.crp20204", drop(TOTALS, "TotalTrasladosBaseIVA16"), LACK),
     Mutant("total of IVA missing", "cfdi.crp20205", drop(TOTALS, "TotalTrasladosImpuestoIVA16"), LACK),
     Mutant("total withheld missing", "cfdi.crp20201", drop(TOTALS, "TotalRetencionesIVA"), LACK),
-    Mutant("total of payments missing", "cfdi.xsd", drop(TOTALS, "MontoTotalPagos")),
-    Mutant("totals missing", "cfdi.xsd", remove(TOTALS)),
+    Mutant("total of payments missing", "cfdi.xsd.missing_attribute", drop(TOTALS, "MontoTotalPagos")),
+    Mutant("totals missing", "cfdi.xsd.unexpected_element", remove(TOTALS)),
     Mutant("payment to be defined", "cfdi.crp20212", put(PAGO, "FormaDePagoP", "99")),
     Mutant(
         "payment in another form",
@@ -141,7 +141,7 @@ PAYMENT_MUTANTS: tuple[Mutant, ...] = (
         ("cfdi.crp20238", "cfdi.crp20276", "cfdi.crp20240", "cfdi.crp20242", "cfdi.crp20243"),
     ),
     Mutant("another instalment", MATCH, put(DOCUMENT, "NumParcialidad", plus("1"))),
-    Mutant("instalment of nothing", "cfdi.xsd", put(DOCUMENT, "NumParcialidad", "0")),
+    Mutant("instalment of nothing", "cfdi.xsd.pattern", put(DOCUMENT, "NumParcialidad", "0")),
     Mutant(
         "equivalence in one currency",
         "cfdi.crp20238",
@@ -222,7 +222,7 @@ PAYMENT_MUTANTS: tuple[Mutant, ...] = (
     Mutant("payment missing", MATCH, _payment_less, (*IN_PESOS, *LACK)),
     Mutant(
         "amount with an exponent",
-        "cfdi.xsd",
+        "cfdi.xsd.datatype",
         put(PAGO, "Monto", lambda old: f"{Decimal(old):.2E}"),
         ("cfdi.strict_payment_number", "cfdi.crp20219", *CONVERTED),
     ),

@@ -60,7 +60,7 @@ TAX_MUTANTS: tuple[Mutant, ...] = (
     Mutant("tax two cents more", "cfdi.strict_tax", put(LINE_TAX, "Importe", plus("0.02")), TAX),
     Mutant("base of one peso", "cfdi.strict_base", put(LINE_TAX, "Base", "1"), TAX),
     Mutant("base a peso more", "cfdi.strict_base", put(LINE_TAX, "Base", plus("1.00")), TAX),
-    Mutant("base of nothing", "cfdi.xsd", put(LINE_TAX, "Base", "0"), TAX),
+    Mutant("base of nothing", "cfdi.40174", put(LINE_TAX, "Base", "0"), TAX),
     Mutant("tax without amount", "cfdi.40178", drop(LINE_TAX, "Importe"), TAX),
     Mutant("tax without rate", "cfdi.40178", drop(LINE_TAX, "TasaOCuota"), (*TAX, *GROUPS)),
     Mutant(
@@ -74,7 +74,7 @@ TAX_MUTANTS: tuple[Mutant, ...] = (
         put(LINE_TAX, "TipoFactor", swapped({"Tasa": "Exento"})),
         (*TAX, *GROUPS, "cfdi.40212", "cfdi.40179"),
     ),
-    Mutant("no such tax", "cfdi.xsd", put(LINE_TAX, "Impuesto", "004"), (*TAX, *GROUPS, "cfdi.40179")),
+    Mutant("no such tax", "cfdi.40175", put(LINE_TAX, "Impuesto", "004"), (*TAX, *GROUPS, "cfdi.40179")),
     Mutant(
         "IVA called IEPS",
         "cfdi.strict_groups",
