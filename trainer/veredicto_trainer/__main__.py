@@ -15,11 +15,13 @@ from rich.console import Console
 from veredicto_proto.client import Client
 from veredicto_proto.client_errors import ClientError
 from veredicto_trainer.config import TrainerConfig, load_config
-from veredicto_trainer.errors import TrainerError
+from veredicto_trainer.errors import Collapse, TrainerError
 from veredicto_trainer.identity import set_aside
 
 STOPPED = 3
 """Exit status of a run that was asked to stop and can be resumed."""
+COLLAPSED = 4
+"""Exit status of a run that the collapse alarm stopped."""
 
 ENVIRONMENT = {
     "OMP_WAIT_POLICY": "passive",  # spinning threads cost three times the CPU on a shared machine
@@ -52,6 +54,7 @@ def run(
     _quiet()
     with _client(settings) as client:
         outcome = train(settings, client, console, should_stop=stop.asked)
+        stop.dismiss()
         if outcome.after is None:
             console.print(f"stopped after step {outcome.position.step}; the same command resumes", highlight=False)
             raise typer.Exit(STOPPED)
@@ -101,7 +104,7 @@ def main() -> None:
         program()
     except (TrainerError, ClientError) as error:
         typer.echo(f"veredicto-train: {error}", err=True)
-        raise SystemExit(1) from error
+        raise SystemExit(COLLAPSED if isinstance(error, Collapse) else 1) from error
 
 
 def _quiet() -> None:
@@ -112,17 +115,28 @@ def _quiet() -> None:
 
 
 class _StopSignal:
-    """Remembers a SIGTERM, so that a run can write a checkpoint and end in good order."""
+    """Remembers a SIGTERM, so that a run can write a checkpoint and end in good order.
+
+    Until a run asks for it, and after it, nothing needs such an end: the signal then ends the program at once.
+    """
 
     def __init__(self) -> None:
         self._received = False
+        self._heeded = False
         signal.signal(signal.SIGTERM, self._receive)
 
     def asked(self) -> bool:
+        self._heeded = True
         return self._received
+
+    def dismiss(self) -> None:
+        """The run has ended."""
+        self._heeded = False
 
     def _receive(self, number: int, frame: FrameType | None) -> None:
         self._received = True
+        if not self._heeded:
+            raise SystemExit(STOPPED)
 
 
 def _overridden(config: TrainerConfig, *, url: str | None, output: Path | None, seed: int | None) -> TrainerConfig:

@@ -19,8 +19,8 @@ from veredicto_trainer.engines.hf import HfEngine
 from veredicto_trainer.intervals import Interval, effective_count, wilson
 from veredicto_trainer.policy import Policy
 from veredicto_trainer.policy_loading import load_policy
-from veredicto_trainer.rewards import Rewarder, Unscored
-from veredicto_trainer.rollouts import Group, Question
+from veredicto_trainer.rewards import Rewarder
+from veredicto_trainer.rollouts import Group, Question, Unscored
 from veredicto_trainer.tasks import as_questions, fetch_tasks
 
 
@@ -97,6 +97,7 @@ def examine(
 
     The seeds do not depend on the step, so that two examinations differ by their weights only.
     """
+    engine.publish(policy).demand(policy.version)
     greedy_requests = [Request(question.token_ids, (0,)) for question in questions]
     sampled_requests = [
         Request(question.token_ids, tuple(sample_seed(seed, "eval", question.ref, i) for i in range(samples)))
@@ -121,17 +122,18 @@ def examine_folder(config: TrainerConfig, client: Client, folder: Path) -> Exami
     room = config.eval.max_new_tokens or config.grpo.max_new_tokens
     exam = as_questions(tasks.test, tasks.digest, policy, max_new_tokens=room)
     name = f"{config.run}-eval-{policy.weights_digest()[7:15]}"
-    return examine(
-        policy,
-        HfEngine(policy, batch_size=config.grpo.generation_batch),
-        Rewarder(client, run=name, max_unscorable=config.grpo.max_unscorable),
-        exam[: config.eval.questions],
-        step=0,
-        seed=config.seed,
-        samples=config.eval.samples,
-        max_new_tokens=room,
-        executes_check=config.eval.executes_check,
-    )
+    with Rewarder(client, run=name, max_unscorable=config.grpo.max_unscorable) as rewarder:
+        return examine(
+            policy,
+            HfEngine(policy, batch_size=config.grpo.generation_batch),
+            rewarder,
+            exam[: config.eval.questions],
+            step=0,
+            seed=config.seed,
+            samples=config.eval.samples,
+            max_new_tokens=room,
+            executes_check=config.eval.executes_check,
+        )
 
 
 def load_or(path: Path, make: Callable[[], Examination]) -> Examination:

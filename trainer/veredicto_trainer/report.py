@@ -32,7 +32,7 @@ def write_report(output: Path, outcome: Outcome, client: Client) -> dict[str, An
     Raises:
         ReportFault: the run has not been examined after its last step.
     """
-    if outcome.after is None:
+    if outcome.before is None or outcome.after is None:
         raise ReportFault(f"the run in {output} has not ended; run it again to resume, then report")
     rollouts = read_rows(output / "rollouts.jsonl")
     report = {
@@ -149,6 +149,7 @@ def _accuracy(name: str, accuracy: Accuracy) -> dict[str, Any]:
 
 def _audit(outcome: Outcome, rollouts: Sequence[dict[str, Any]], client: Client) -> dict[str, Any]:
     """How many completions have a ledger record, and what the service's own summary of the run says."""
+    assert outcome.before is not None
     assert outcome.after is not None
     records = [row["record"] for row in rollouts]
     records += [
