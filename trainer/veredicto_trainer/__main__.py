@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import os
 import signal
@@ -93,6 +94,51 @@ def report(output: Annotated[Path, typer.Argument(help="Folder of a finished run
     from veredicto_trainer.report import print_report
 
     print_report(output, Console())
+
+
+@program.command()
+def show(
+    output: Annotated[Path, typer.Argument(help="Folder of a run.")],
+    update: Annotated[int, typer.Option(help="Number of a policy update, from 1.")],
+    as_json: Annotated[bool, typer.Option("--json", help="Every completion, its text and its record too.")] = False,
+) -> None:
+    """Say what an update was trained on."""
+    from veredicto_trainer.show import print_groups, trained_on
+
+    groups = trained_on(output, update)
+    if as_json:
+        typer.echo(json.dumps(groups, indent=1))
+    else:
+        print_groups(groups, update, Console())
+
+
+@program.command()
+def replay(
+    output: Annotated[Path, typer.Argument(help="Folder of a run.")],
+    changes: Annotated[
+        list[str] | None, typer.Option("--set", help="table.field=value, for example grpo.loss=dr_grpo; repeatable.")
+    ] = None,
+    target: Annotated[Path | None, typer.Option(help="Folder for the policy and its metrics.")] = None,
+) -> None:
+    """Learn again from what a run recorded, without engine and service; with --set, under another loss."""
+    from veredicto_trainer.replay import replay as learn_again
+
+    _quiet()
+    console = Console()
+    result = learn_again(
+        output,
+        changes or (),
+        target=target,
+        progress=lambda step, m: console.print(
+            f"step {step}  reward {m['reward']:.3f}  loss {m['loss']:+.4f}  grad {m['grad_norm']:.2f}", highlight=False
+        ),
+    )
+    console.print(f"weights {result.weights} after {result.updates} updates", highlight=False)
+    if result.expected is not None:
+        same = result.weights == result.expected
+        console.print("the run ended with the same weights" if same else f"the run ended with {result.expected}")
+        if not same:
+            raise typer.Exit(1)
 
 
 def main() -> None:

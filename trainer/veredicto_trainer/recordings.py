@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -94,15 +94,18 @@ class Recordings:
         Raises:
             CheckpointFault: the step was not recorded.
         """
-        last: Round | None = None
+        rounds = list(self.rounds(step))
+        if not rounds and step > 0:
+            raise CheckpointFault(f"the recording of step {step} is missing in {self._folder}; use --fresh")
+        return rounds[-1].cursor if rounds else 0
+
+    def rounds(self, step: int) -> Iterator[Round]:
+        """The rounds of a step, in order."""
         for number in itertools.count():
             found = self.read(step, number)
             if found is None:
-                break
-            last = found
-        if last is None and step > 0:
-            raise CheckpointFault(f"the recording of step {step} is missing in {self._folder}; use --fresh")
-        return 0 if last is None else last.cursor
+                return
+            yield found
 
     def _path(self, step: int, number: int) -> Path:
         return self._folder / f"step-{step:06d}-{number}.safetensors"
