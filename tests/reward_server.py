@@ -48,7 +48,8 @@ class Service:
 
 def verdict(item: dict[str, Any], **changes: Any) -> dict[str, Any]:
     """A result of the contract: 1.0 when the completion's first word is the prompt's last word."""
-    right = item["completion"].split()[:1] == item["prompt"].split()[-1:]
+    asked = item["prompt"] if isinstance(item["prompt"], str) else item["prompt"][-1]["content"]
+    right = item["completion"].split()[:1] == asked.split()[-1:]
     check = {"name": "word.same", "code": None if right else "word.other", "score": float(right), "weight": 1.0}
     ran = {"name": "word.ran", "code": None, "score": 1.0, "weight": 1.0, "passed": True, "reason": ""}
     return {

@@ -245,7 +245,9 @@ def test_the_program_stops_on_sigterm_evaluates_and_says_what_is_wrong(tmp_path:
         output, _ = examined.communicate()
         assert examined.returncode == 0, output
         assert "greedy" in output
-        assert len(json.loads((tmp_path / "eval.json").read_text(encoding="utf-8"))["answers"]) == 14
+        assert (
+            json.loads((tmp_path / "eval.json").read_text(encoding="utf-8"))["shapes"][0]["policy"]["questions"] == 14
+        )
     broken = program("run", tmp_path / "none.toml")
     output, _ = broken.communicate()
     assert (broken.returncode, output.startswith("veredicto-train: cannot read")) == (1, True), output

@@ -16,7 +16,7 @@ from rich.console import Console
 from veredicto_proto.client import Client
 from veredicto_proto.client_errors import ClientError
 from veredicto_trainer.config import TrainerConfig, load_config
-from veredicto_trainer.errors import Collapse, TrainerError
+from veredicto_trainer.errors import Collapse, ConfigFault, TrainerError
 from veredicto_trainer.identity import set_aside
 
 STOPPED = 3
@@ -70,22 +70,37 @@ def evaluate(
         Path | None, typer.Option(help="Folder in Hugging Face format; the run's own by default.")
     ] = None,
     url: Annotated[str | None, typer.Option(help="Address of the service, instead of service.url.")] = None,
-    result: Annotated[Path | None, typer.Option("--json", help="Write every answer to this file.")] = None,
+    base: Annotated[Path | None, typer.Option(help="Another policy to compare with, on the same questions.")] = None,
+    shots: Annotated[str, typer.Option(help="Numbers of examples before each question, for example 0,2,8.")] = "0",
+    samples: Annotated[int | None, typer.Option(help="Sampled answers per question, instead of eval.samples.")] = None,
+    result: Annotated[Path | None, typer.Option("--json", help="Write the report and every answer here.")] = None,
+    page: Annotated[Path | None, typer.Option("--markdown", help="Write the report as a page here.")] = None,
 ) -> None:
-    """Examine a policy on the test questions."""
+    """Examine a policy on the test questions: greedy, pass@k, majority, by prompt shape, against a base policy."""
     settings = _overridden(load_config(config), url=url, output=None, seed=None)
     from veredicto_trainer.checkpoints import write_json
-    from veredicto_trainer.evaluate import examine_folder
+    from veredicto_trainer.evaluation import evaluate as examine_all
+    from veredicto_trainer.evaluation import markdown
 
     _quiet()
-    with _client(settings) as client:
-        examination = examine_folder(settings, client, policy or settings.output / "policy")
+    counts = _counts(shots)
     console = Console()
-    for name, accuracy in (("greedy", examination.greedy), ("sampled", examination.sampled)):
-        low, high = accuracy.interval
-        console.print(f"{name:8} {accuracy.share:.3f}  [{low:.3f}, {high:.3f}]  n = {accuracy.count}", markup=False)
+    with _client(settings) as client:
+        report = examine_all(
+            settings,
+            client,
+            policy or settings.output / "policy",
+            base=base,
+            shots=counts,
+            samples=samples,
+            progress=lambda text: console.print(text, highlight=False, markup=False),
+        )
+    text = markdown(report)
+    console.print(text, highlight=False, markup=False, soft_wrap=True)
     if result is not None:
-        write_json(result, examination.to_json())
+        write_json(result, report)
+    if page is not None:
+        page.write_text(text, encoding="utf-8")
 
 
 @program.command()
@@ -183,6 +198,18 @@ class _StopSignal:
         self._received = True
         if not self._heeded:
             raise SystemExit(STOPPED)
+
+
+def _counts(text: str) -> list[int]:
+    """Numbers from a list such as `0,2,8`.
+
+    Raises:
+        ConfigFault: it is something else.
+    """
+    try:
+        return [int(part) for part in text.split(",")]
+    except ValueError as error:
+        raise ConfigFault(f"--shots {text!r} is not a list of numbers such as 0,2,8") from error
 
 
 def _overridden(config: TrainerConfig, *, url: str | None, output: Path | None, seed: int | None) -> TrainerConfig:
