@@ -197,3 +197,16 @@ def pack_info() -> dict[str, Any]:
         "splits": splits,
         "categories": {"even": 28, "odd": 28},
     }
+
+
+def main() -> None:
+    """Serve on a port in a process of its own, so that tests can kill it and start it again."""
+    import sys
+
+    handler = type("Handler", (_Handler,), {"service": Service()})
+    ThreadingHTTPServer.allow_reuse_address = True
+    ThreadingHTTPServer(("127.0.0.1", int(sys.argv[1])), handler).serve_forever()
+
+
+if __name__ == "__main__":
+    main()

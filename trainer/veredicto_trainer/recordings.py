@@ -6,6 +6,7 @@ They are what a run that was killed goes on from where its weights have moved on
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import json
 from collections.abc import Iterator, Sequence
@@ -67,7 +68,8 @@ class Recordings:
             building.rename(path)
             sync_path(self._folder)
         except (OSError, SafetensorError) as error:
-            building.unlink(missing_ok=True)
+            with contextlib.suppress(OSError):  # what is left of it is overwritten the next time
+                building.unlink()
             raise CheckpointFault(f"cannot write {path}: {error}; make room and run again to resume") from error
 
     def read(self, step: int, number: int) -> Round | None:
