@@ -18,7 +18,14 @@ PATIENCE_S = 100
 
 def start(config: Path, log: Path, *, max_file_bytes: int | None = None) -> multiprocessing.process.BaseProcess:
     """`veredicto-train run CONFIG` as a process; what it prints goes to a file."""
-    process = CONTEXT.Process(target=_run, args=(str(config), str(log), max_file_bytes), daemon=True)
+    return program(log, "run", config, max_file_bytes=max_file_bytes)
+
+
+def program(
+    log: Path, *arguments: str | Path, max_file_bytes: int | None = None
+) -> multiprocessing.process.BaseProcess:
+    """`veredicto-train` with some arguments as a process; what it prints goes to a file."""
+    process = CONTEXT.Process(target=_run, args=([*map(str, arguments)], str(log), max_file_bytes), daemon=True)
     process.start()
     return process
 
@@ -47,7 +54,7 @@ def finished(process: multiprocessing.process.BaseProcess, log: Path, status: in
     return text
 
 
-def _run(config: str, log: str, max_file_bytes: int | None) -> None:
+def _run(arguments: list[str], log: str, max_file_bytes: int | None) -> None:
     with open(log, "w", encoding="utf-8") as stream:
         os.dup2(stream.fileno(), 1)
         os.dup2(stream.fileno(), 2)
@@ -55,5 +62,5 @@ def _run(config: str, log: str, max_file_bytes: int | None) -> None:
         resource.setrlimit(resource.RLIMIT_FSIZE, (max_file_bytes, max_file_bytes))
     from veredicto_trainer.__main__ import main
 
-    sys.argv = ["veredicto-train", "run", config]
+    sys.argv = ["veredicto-train", *arguments]
     main()

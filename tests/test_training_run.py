@@ -6,15 +6,13 @@ import io
 import json
 import os
 import signal
-import subprocess
-import sys
-import time
 from pathlib import Path
 from typing import Any
 
 import pytest
 from rich.console import Console
 
+from tests import killable
 from tests.reward_server import DIGEST, Fault, Service, serving, unscored, verdict
 from tests.tiny_policy import tiny_policy
 from tests.training import config, go, write_toml
@@ -216,38 +214,35 @@ def test_an_output_of_another_configuration_or_pack_is_refused(tmp_path: Path) -
             go(settings)
 
 
-def program(*arguments: str | Path) -> subprocess.Popen[str]:
-    paths = os.pathsep.join(str(ROOT / part) for part in ("proto", "trainer"))
-    return subprocess.Popen(
-        [sys.executable, "-m", "veredicto_trainer", *map(str, arguments)],
-        env={**os.environ, "PYTHONPATH": paths, "OMP_NUM_THREADS": "1"},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-    )
-
-
 @pytest.mark.timeout(300)
-def test_the_program_stops_on_sigterm_evaluates_and_says_what_is_wrong(tmp_path: Path) -> None:
+def test_the_program_stops_on_sigterm_evaluates_shows_replays_and_says_what_is_wrong(tmp_path: Path) -> None:
+    log = tmp_path / "log"
     with serving() as service:
         settings = config(tmp_path, service.url, steps=400)
         path = write_toml(tmp_path / "run.toml", settings)
-        stopped = program("run", path)
+        stopped = killable.start(path, log)
         rows = settings.output / "metrics.jsonl"
-        while stopped.poll() is None and not (rows.exists() and rows.read_text("utf-8").count("\n") >= 1):
-            time.sleep(0.01)
-        stopped.send_signal(signal.SIGTERM)
-        output, _ = stopped.communicate()
-        assert stopped.returncode == 3, output
-        assert "the same command resumes" in output
+        killable.until(lambda: rows.exists() and rows.read_text("utf-8").count("\n") >= 1, stopped, log)
+        assert stopped.pid is not None
+        os.kill(stopped.pid, signal.SIGTERM)
+        assert "the same command resumes" in killable.finished(stopped, log, 3)
         newest = sorted((settings.output / "checkpoints").iterdir())[-1]
-        examined = program("eval", path, "--policy", newest, "--json", tmp_path / "eval.json")
-        output, _ = examined.communicate()
-        assert examined.returncode == 0, output
-        assert "greedy" in output
-        assert (
-            json.loads((tmp_path / "eval.json").read_text(encoding="utf-8"))["shapes"][0]["policy"]["questions"] == 14
+        examined = killable.program(
+            log, "eval", path, "--policy", newest, "--json", tmp_path / "e.json", "--markdown", tmp_path / "e.md"
         )
-    broken = program("run", tmp_path / "none.toml")
-    output, _ = broken.communicate()
-    assert (broken.returncode, output.startswith("veredicto-train: cannot read")) == (1, True), output
+        assert "| shots | who | greedy |" in killable.finished(examined, log)
+        report = json.loads((tmp_path / "e.json").read_text(encoding="utf-8"))
+        assert report["shapes"][0]["policy"]["questions"] == 14
+        assert (tmp_path / "e.md").read_text(encoding="utf-8").startswith("# Evaluation of words")
+    shown = killable.finished(killable.program(log, "show", settings.output, "--update", "1"), log)
+    assert "update 1 learnt in step 1 from 6 groups, 36 completions" in shown
+    as_json = killable.finished(killable.program(log, "show", settings.output, "--update", "1", "--json"), log)
+    assert len(json.loads(as_json)) == 6
+    replayed = killable.finished(killable.program(log, "replay", settings.output, "--set", "grpo.lr=0.001"), log)
+    assert "weights sha256:" in replayed
+    for arguments, message in (
+        (("run", tmp_path / "none.toml"), "cannot read"),
+        (("eval", path, "--shots", "two"), "is not a list of numbers"),
+        (("show", tmp_path, "--update", "1"), "holds no groups.jsonl"),
+    ):
+        assert message in killable.finished(killable.program(log, *arguments), log, 1)
