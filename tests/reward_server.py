@@ -48,7 +48,8 @@ class Service:
 
 def verdict(item: dict[str, Any], **changes: Any) -> dict[str, Any]:
     """A result of the contract: 1.0 when the completion's first word is the prompt's last word."""
-    right = item["completion"].split()[:1] == item["prompt"].split()[-1:]
+    asked = item["prompt"] if isinstance(item["prompt"], str) else item["prompt"][-1]["content"]
+    right = item["completion"].split()[:1] == asked.split()[-1:]
     check = {"name": "word.same", "code": None if right else "word.other", "score": float(right), "weight": 1.0}
     ran = {"name": "word.ran", "code": None, "score": 1.0, "weight": 1.0, "passed": True, "reason": ""}
     return {
@@ -196,3 +197,16 @@ def pack_info() -> dict[str, Any]:
         "splits": splits,
         "categories": {"even": 28, "odd": 28},
     }
+
+
+def main() -> None:
+    """Serve on a port in a process of its own, so that tests can kill it and start it again."""
+    import sys
+
+    handler = type("Handler", (_Handler,), {"service": Service()})
+    ThreadingHTTPServer.allow_reuse_address = True
+    ThreadingHTTPServer(("127.0.0.1", int(sys.argv[1])), handler).serve_forever()
+
+
+if __name__ == "__main__":
+    main()

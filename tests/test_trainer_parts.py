@@ -22,9 +22,10 @@ from veredicto_trainer.curve import svg_curve, text_curve
 from veredicto_trainer.errors import CheckpointFault, ConfigFault, PolicyFault, TasksFault, TooFewRewards
 from veredicto_trainer.metrics import StepLog, read_rows
 from veredicto_trainer.policy import Policy
-from veredicto_trainer.rewards import Rewarder, Unscored
-from veredicto_trainer.rollouts import Completion, Question
-from veredicto_trainer.tasks import as_questions, draw, fetch_tasks, pinned
+from veredicto_trainer.rewards import Rewarder
+from veredicto_trainer.rollouts import Completion, Question, Unscored
+from veredicto_trainer.sampler import Sampler
+from veredicto_trainer.tasks import as_questions, fetch_tasks, pinned
 
 DOCS = Path(__file__).parent.parent / "docs" / "trainer.md"
 MINIMAL = """
@@ -170,11 +171,14 @@ def test_a_prompt_longer_than_the_context_is_left_out_and_said(
 
 def test_drawing_shows_every_question_once_an_epoch_in_an_order_of_its_own() -> None:
     questions = [Question(f"r{i}", None, "", (1,)) for i in range(10)]
-    drawn = [q.ref for step in range(1, 11) for q in draw(questions, seed=3, step=step, count=4)]
+    sampler = Sampler(questions, TasksSection(pack="p"), seed=3)
+    drawn = [q.ref for step in range(1, 11) for q in sampler.draw(step=step, first=4 * (step - 1), count=4)]
     epochs = [drawn[i : i + 10] for i in range(0, 40, 10)]
     assert all(sorted(epoch) == sorted(q.ref for q in questions) for epoch in epochs)
     assert len({tuple(epoch) for epoch in epochs}) == 4
-    assert drawn[:4] != [q.ref for q in draw(questions, seed=4, step=1, count=4)]
+    assert drawn[:4] != [
+        q.ref for q in Sampler(questions, TasksSection(pack="p"), seed=4).draw(step=1, first=0, count=4)
+    ]
 
 
 def test_prompts_are_rendered_by_the_chat_template_where_there_is_one(tmp_path: Path) -> None:
@@ -210,8 +214,8 @@ def unscored_groups(num: int = 2, size: int = 3) -> list[Unscored]:
 
 def test_what_could_not_be_scored_has_no_reward_and_keeps_its_place() -> None:
     service = Service(judge=lambda item: unscored(item) if item["id"].endswith(".1") else verdict(item))
-    with serving(service), Client(service.url) as client:
-        groups = Rewarder(client, run="r", max_unscorable=0.5).score(unscored_groups(), step=5, phase="train")
+    with serving(service), Client(service.url) as client, Rewarder(client, run="r", max_unscorable=0.5) as rewarder:
+        groups = rewarder.score(unscored_groups(), step=5, phase="train")
     assert [group.rewards for group in groups] == [(0.0, None, 1.0), (1.0, None, 1.0)]
     assert groups[0].rollouts[1].verdict.error == "task.gold_failed"
     assert [rollout.id for rollout in groups[1].rollouts] == ["5.1.0", "5.1.1", "5.1.2"]
@@ -221,10 +225,13 @@ def test_what_could_not_be_scored_has_no_reward_and_keeps_its_place() -> None:
 
 def test_too_many_without_a_reward_stop_the_run_with_the_cause() -> None:
     service = Service(judge=unscored)
-    with serving(service), Client(service.url) as client:
-        rewarder = Rewarder(client, run="r", max_unscorable=0.9)
-        with pytest.raises(TooFewRewards, match=r"6 of 6 .* train step 5 .*task\.gold_failed x 6"):
-            rewarder.score(unscored_groups(), step=5, phase="train")
+    with (
+        serving(service),
+        Client(service.url) as client,
+        Rewarder(client, run="r", max_unscorable=0.9) as rewarder,
+        pytest.raises(TooFewRewards, match=r"6 of 6 .* train step 5 .*task\.gold_failed x 6"),
+    ):
+        rewarder.score(unscored_groups(), step=5, phase="train")
 
 
 def test_a_retryable_failure_is_sent_again_under_a_new_key_and_only_itself() -> None:
@@ -236,8 +243,8 @@ def test_a_retryable_failure_is_sent_again_under_a_new_key_and_only_itself() -> 
         return unscored(item, "infra.worker_lost", retryable=True) if lost else verdict(item)
 
     service = Service(judge=judge)
-    with serving(service), Client(service.url) as client:
-        groups = Rewarder(client, run="r", max_unscorable=0.0).score(unscored_groups(), step=5, phase="train")
+    with serving(service), Client(service.url) as client, Rewarder(client, run="r", max_unscorable=0.0) as rewarder:
+        groups = rewarder.score(unscored_groups(), step=5, phase="train")
     assert [len(request["items"]) for request in service.requests] == [6, 1]
     assert len(set(service.keys)) == 2
     assert groups[0].rewards == (0.0, 1.0, 1.0)
@@ -246,7 +253,8 @@ def test_a_retryable_failure_is_sent_again_under_a_new_key_and_only_itself() -> 
 def test_the_same_completions_are_sent_under_the_same_key() -> None:
     with serving() as service, Client(service.url) as client:
         for step in (5, 5, 6):
-            Rewarder(client, run="r", max_unscorable=0.0).score(unscored_groups(), step=step, phase="train")
+            with Rewarder(client, run="r", max_unscorable=0.0) as rewarder:
+                rewarder.score(unscored_groups(), step=step, phase="train")
     assert service.keys[0] == service.keys[1] != service.keys[2]
     assert service.records == 12
 

@@ -5,57 +5,25 @@ from __future__ import annotations
 import io
 import json
 import os
-import random
 import signal
-import subprocess
-import sys
-import time
 from pathlib import Path
 from typing import Any
 
 import pytest
 from rich.console import Console
 
+from tests import killable
 from tests.reward_server import DIGEST, Fault, Service, serving, unscored, verdict
 from tests.tiny_policy import tiny_policy
+from tests.training import config, go, write_toml
 from veredicto_proto.client import Client
 from veredicto_trainer.config import TrainerConfig
 from veredicto_trainer.errors import CheckpointFault, TasksFault, TooFewRewards
-from veredicto_trainer.loop import Outcome, train
+from veredicto_trainer.loop import train
 from veredicto_trainer.metrics import read_rows
 from veredicto_trainer.report import print_report, write_report
 
 ROOT = Path(__file__).parent.parent
-
-
-def config(folder: Path, url: str, **grpo: Any) -> TrainerConfig:
-    if not (folder / "tiny").exists():
-        tiny_policy(folder / "tiny")
-    settings = {
-        "steps": 6,
-        "prompts_per_step": 6,
-        "group_size": 6,
-        "max_new_tokens": 3,
-        "lr": 1e-2,
-        "lr_warmup_updates": 0,
-    }
-    return TrainerConfig.model_validate(
-        {
-            "run": "words",
-            "output": folder / "run",
-            "service": {"url": url},
-            "tasks": {"pack": "words"},
-            "policy": {"path": folder / "tiny"},
-            "grpo": {**settings, **grpo},
-            "eval": {"questions": 14, "executes_check": "word.ran"},
-            "checkpoint": {"every": 2},
-        }
-    )
-
-
-def go(settings: TrainerConfig, **options: Any) -> Outcome:
-    with Client(settings.service.url, first_wait_s=0.01) as client:
-        return train(settings, client, Console(file=io.StringIO()), **options)
 
 
 @pytest.fixture
@@ -222,8 +190,8 @@ def test_a_run_that_is_asked_to_stop_resumes_to_the_same_weights(tmp_path: Path)
     with serving() as service:
         whole = go(config(tmp_path, service.url).model_copy(update={"output": tmp_path / "whole"})).after
         settings = config(tmp_path, service.url)
-        asked = iter([False, False, True])
-        first = go(settings, should_stop=lambda: next(asked))
+        rows = settings.output / "metrics.jsonl"
+        first = go(settings, should_stop=lambda: rows.exists() and len(read_rows(rows)) >= 3)
         assert (first.after, first.position.step) == (None, 3)
         rest = go(settings)
     assert whole is not None
@@ -246,75 +214,35 @@ def test_an_output_of_another_configuration_or_pack_is_refused(tmp_path: Path) -
             go(settings)
 
 
-def write_toml(path: Path, settings: TrainerConfig) -> Path:
-    lines = [f'run = "words"\noutput = "{settings.output}"']
-    for name, section in settings.model_dump(mode="json", exclude_unset=True).items():
-        if isinstance(section, dict):
-            lines += [f"[{name}]", *(f"{key} = {json.dumps(value)}" for key, value in section.items())]
-    path.write_text("\n".join(lines), encoding="utf-8")
-    return path
-
-
-def program(*arguments: str | Path) -> subprocess.Popen[str]:
-    paths = os.pathsep.join(str(ROOT / part) for part in ("proto", "trainer"))
-    return subprocess.Popen(
-        [sys.executable, "-m", "veredicto_trainer", *map(str, arguments)],
-        env={**os.environ, "PYTHONPATH": paths, "OMP_NUM_THREADS": "1"},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-    )
-
-
-def weights_of(output: Path) -> str:
-    weights: str = json.loads((output / "report.json").read_text(encoding="utf-8"))["weights"]
-    return weights
-
-
 @pytest.mark.timeout(300)
-def test_a_run_killed_at_a_random_moment_ends_with_the_weights_of_one_that_was_not(tmp_path: Path) -> None:
-    steps = 30
-    with serving() as service:
-        settings = config(tmp_path, service.url, steps=steps, kl=0.01, updates_per_batch=2)
-        whole = go(settings.model_copy(update={"output": tmp_path / "whole"})).after
-        path = write_toml(tmp_path / "run.toml", settings)
-        moment = random.randrange(1, steps)
-        killed = program("run", path)
-        rows = settings.output / "metrics.jsonl"
-        while killed.poll() is None and not (rows.exists() and rows.read_text("utf-8").count("\n") >= moment):
-            time.sleep(0.002)
-        killed.send_signal(signal.SIGKILL)
-        output, _ = killed.communicate()
-        assert killed.returncode == -signal.SIGKILL, f"killed too late for step {moment}: {output}"
-        assert not (settings.output / "report.json").exists()
-        resumed = program("run", path)
-        output, _ = resumed.communicate()
-    assert resumed.returncode == 0, output
-    assert whole is not None
-    assert weights_of(settings.output) == whole.weights, f"killed at step {moment}"
-    assert [row["step"] for row in read_rows(rows)] == list(range(1, steps + 1))
-    assert len(read_rows(settings.output / "rollouts.jsonl")) == steps * 36
-
-
-@pytest.mark.timeout(300)
-def test_the_program_stops_on_sigterm_evaluates_and_says_what_is_wrong(tmp_path: Path) -> None:
+def test_the_program_stops_on_sigterm_evaluates_shows_replays_and_says_what_is_wrong(tmp_path: Path) -> None:
+    log = tmp_path / "log"
     with serving() as service:
         settings = config(tmp_path, service.url, steps=400)
         path = write_toml(tmp_path / "run.toml", settings)
-        stopped = program("run", path)
+        stopped = killable.start(path, log)
         rows = settings.output / "metrics.jsonl"
-        while stopped.poll() is None and not (rows.exists() and rows.read_text("utf-8").count("\n") >= 1):
-            time.sleep(0.01)
-        stopped.send_signal(signal.SIGTERM)
-        output, _ = stopped.communicate()
-        assert stopped.returncode == 3, output
-        assert "the same command resumes" in output
+        killable.until(lambda: rows.exists() and rows.read_text("utf-8").count("\n") >= 1, stopped, log)
+        assert stopped.pid is not None
+        os.kill(stopped.pid, signal.SIGTERM)
+        assert "the same command resumes" in killable.finished(stopped, log, 3)
         newest = sorted((settings.output / "checkpoints").iterdir())[-1]
-        examined = program("eval", path, "--policy", newest, "--json", tmp_path / "eval.json")
-        output, _ = examined.communicate()
-        assert examined.returncode == 0, output
-        assert "greedy" in output
-        assert len(json.loads((tmp_path / "eval.json").read_text(encoding="utf-8"))["answers"]) == 14
-    broken = program("run", tmp_path / "none.toml")
-    output, _ = broken.communicate()
-    assert (broken.returncode, output.startswith("veredicto-train: cannot read")) == (1, True), output
+        examined = killable.program(
+            log, "eval", path, "--policy", newest, "--json", tmp_path / "e.json", "--markdown", tmp_path / "e.md"
+        )
+        assert "| shots | who | greedy |" in killable.finished(examined, log)
+        report = json.loads((tmp_path / "e.json").read_text(encoding="utf-8"))
+        assert report["shapes"][0]["policy"]["questions"] == 14
+        assert (tmp_path / "e.md").read_text(encoding="utf-8").startswith("# Evaluation of words")
+    shown = killable.finished(killable.program(log, "show", settings.output, "--update", "1"), log)
+    assert "update 1 learnt in step 1 from 6 groups, 36 completions" in shown
+    as_json = killable.finished(killable.program(log, "show", settings.output, "--update", "1", "--json"), log)
+    assert len(json.loads(as_json)) == 6
+    replayed = killable.finished(killable.program(log, "replay", settings.output, "--set", "grpo.lr=0.001"), log)
+    assert "weights sha256:" in replayed
+    for arguments, message in (
+        (("run", tmp_path / "none.toml"), "cannot read"),
+        (("eval", path, "--shots", "two"), "is not a list of numbers"),
+        (("show", tmp_path, "--update", "1"), "holds no groups.jsonl"),
+    ):
+        assert message in killable.finished(killable.program(log, *arguments), log, 1)

@@ -27,10 +27,10 @@ from veredicto_proto.messages import (
 
 
 class AsyncClient:
-    """The asynchronous client: the same methods, awaited; takes the arguments of `Connection`."""
+    """The asynchronous client: the same methods, awaited; takes the arguments of `Connection`, or one."""
 
-    def __init__(self, url: str = "http://127.0.0.1:8080", **settings: Any) -> None:
-        self._settings = Connection(url, **settings)
+    def __init__(self, url: str | Connection = "http://127.0.0.1:8080", **settings: Any) -> None:
+        self._settings = url if isinstance(url, Connection) else Connection(url, **settings)
         self._http = httpx.AsyncClient(**self._settings.http)
 
     async def __aenter__(self) -> Self:
@@ -44,6 +44,11 @@ class AsyncClient:
     async def close(self) -> None:
         """Close the connections."""
         await self._http.aclose()
+
+    @property
+    def connection(self) -> Connection:
+        """Its settings, to make another client from."""
+        return self._settings
 
     async def score(
         self,

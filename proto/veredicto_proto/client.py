@@ -56,6 +56,11 @@ class Client:
         """Close the connections."""
         self._http.close()
 
+    @property
+    def connection(self) -> Connection:
+        """Its settings, to make another client from."""
+        return self._settings
+
     def score(
         self,
         items: Sequence[Item | Mapping[str, Any]],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import os
 import signal
@@ -15,11 +16,13 @@ from rich.console import Console
 from veredicto_proto.client import Client
 from veredicto_proto.client_errors import ClientError
 from veredicto_trainer.config import TrainerConfig, load_config
-from veredicto_trainer.errors import TrainerError
+from veredicto_trainer.errors import Collapse, ConfigFault, TrainerError
 from veredicto_trainer.identity import set_aside
 
 STOPPED = 3
 """Exit status of a run that was asked to stop and can be resumed."""
+COLLAPSED = 4
+"""Exit status of a run that the collapse alarm stopped."""
 
 ENVIRONMENT = {
     "OMP_WAIT_POLICY": "passive",  # spinning threads cost three times the CPU on a shared machine
@@ -52,6 +55,7 @@ def run(
     _quiet()
     with _client(settings) as client:
         outcome = train(settings, client, console, should_stop=stop.asked)
+        stop.dismiss()
         if outcome.after is None:
             console.print(f"stopped after step {outcome.position.step}; the same command resumes", highlight=False)
             raise typer.Exit(STOPPED)
@@ -66,22 +70,37 @@ def evaluate(
         Path | None, typer.Option(help="Folder in Hugging Face format; the run's own by default.")
     ] = None,
     url: Annotated[str | None, typer.Option(help="Address of the service, instead of service.url.")] = None,
-    result: Annotated[Path | None, typer.Option("--json", help="Write every answer to this file.")] = None,
+    base: Annotated[Path | None, typer.Option(help="Another policy to compare with, on the same questions.")] = None,
+    shots: Annotated[str, typer.Option(help="Numbers of examples before each question, for example 0,2,8.")] = "0",
+    samples: Annotated[int | None, typer.Option(help="Sampled answers per question, instead of eval.samples.")] = None,
+    result: Annotated[Path | None, typer.Option("--json", help="Write the report and every answer here.")] = None,
+    page: Annotated[Path | None, typer.Option("--markdown", help="Write the report as a page here.")] = None,
 ) -> None:
-    """Examine a policy on the test questions."""
+    """Examine a policy on the test questions: greedy, pass@k, majority, by prompt shape, against a base policy."""
     settings = _overridden(load_config(config), url=url, output=None, seed=None)
     from veredicto_trainer.checkpoints import write_json
-    from veredicto_trainer.evaluate import examine_folder
+    from veredicto_trainer.evaluation import evaluate as examine_all
+    from veredicto_trainer.evaluation import markdown
 
     _quiet()
-    with _client(settings) as client:
-        examination = examine_folder(settings, client, policy or settings.output / "policy")
+    counts = _counts(shots)
     console = Console()
-    for name, accuracy in (("greedy", examination.greedy), ("sampled", examination.sampled)):
-        low, high = accuracy.interval
-        console.print(f"{name:8} {accuracy.share:.3f}  [{low:.3f}, {high:.3f}]  n = {accuracy.count}", markup=False)
+    with _client(settings) as client:
+        report = examine_all(
+            settings,
+            client,
+            policy or settings.output / "policy",
+            base=base,
+            shots=counts,
+            samples=samples,
+            progress=lambda text: console.print(text, highlight=False, markup=False),
+        )
+    text = markdown(report)
+    console.print(text, highlight=False, markup=False, soft_wrap=True)
     if result is not None:
-        write_json(result, examination.to_json())
+        write_json(result, report)
+    if page is not None:
+        page.write_text(text, encoding="utf-8")
 
 
 @program.command()
@@ -90,6 +109,51 @@ def report(output: Annotated[Path, typer.Argument(help="Folder of a finished run
     from veredicto_trainer.report import print_report
 
     print_report(output, Console())
+
+
+@program.command()
+def show(
+    output: Annotated[Path, typer.Argument(help="Folder of a run.")],
+    update: Annotated[int, typer.Option(help="Number of a policy update, from 1.")],
+    as_json: Annotated[bool, typer.Option("--json", help="Every completion, its text and its record too.")] = False,
+) -> None:
+    """Say what an update was trained on."""
+    from veredicto_trainer.show import print_groups, trained_on
+
+    groups = trained_on(output, update)
+    if as_json:
+        typer.echo(json.dumps(groups, indent=1))
+    else:
+        print_groups(groups, update, Console())
+
+
+@program.command()
+def replay(
+    output: Annotated[Path, typer.Argument(help="Folder of a run.")],
+    changes: Annotated[
+        list[str] | None, typer.Option("--set", help="table.field=value, for example grpo.loss=dr_grpo; repeatable.")
+    ] = None,
+    target: Annotated[Path | None, typer.Option(help="Folder for the policy and its metrics.")] = None,
+) -> None:
+    """Learn again from what a run recorded, without engine and service; with --set, under another loss."""
+    from veredicto_trainer.replay import replay as learn_again
+
+    _quiet()
+    console = Console()
+    result = learn_again(
+        output,
+        changes or (),
+        target=target,
+        progress=lambda step, m: console.print(
+            f"step {step}  reward {m['reward']:.3f}  loss {m['loss']:+.4f}  grad {m['grad_norm']:.2f}", highlight=False
+        ),
+    )
+    console.print(f"weights {result.weights} after {result.updates} updates", highlight=False)
+    if result.expected is not None:
+        same = result.weights == result.expected
+        console.print("the run ended with the same weights" if same else f"the run ended with {result.expected}")
+        if not same:
+            raise typer.Exit(1)
 
 
 def main() -> None:
@@ -101,7 +165,7 @@ def main() -> None:
         program()
     except (TrainerError, ClientError) as error:
         typer.echo(f"veredicto-train: {error}", err=True)
-        raise SystemExit(1) from error
+        raise SystemExit(COLLAPSED if isinstance(error, Collapse) else 1) from error
 
 
 def _quiet() -> None:
@@ -112,17 +176,40 @@ def _quiet() -> None:
 
 
 class _StopSignal:
-    """Remembers a SIGTERM, so that a run can write a checkpoint and end in good order."""
+    """Remembers a SIGTERM, so that a run can write a checkpoint and end in good order.
+
+    Until a run asks for it, and after it, nothing needs such an end: the signal then ends the program at once.
+    """
 
     def __init__(self) -> None:
         self._received = False
+        self._heeded = False
         signal.signal(signal.SIGTERM, self._receive)
 
     def asked(self) -> bool:
+        self._heeded = True
         return self._received
+
+    def dismiss(self) -> None:
+        """The run has ended."""
+        self._heeded = False
 
     def _receive(self, number: int, frame: FrameType | None) -> None:
         self._received = True
+        if not self._heeded:
+            raise SystemExit(STOPPED)
+
+
+def _counts(text: str) -> list[int]:
+    """Numbers from a list such as `0,2,8`.
+
+    Raises:
+        ConfigFault: it is something else.
+    """
+    try:
+        return [int(part) for part in text.split(",")]
+    except ValueError as error:
+        raise ConfigFault(f"--shots {text!r} is not a list of numbers such as 0,2,8") from error
 
 
 def _overridden(config: TrainerConfig, *, url: str | None, output: Path | None, seed: int | None) -> TrainerConfig:

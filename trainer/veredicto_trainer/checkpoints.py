@@ -147,12 +147,12 @@ def write_folder(target: Path, fill: Callable[[Path], None]) -> None:
         building.mkdir(parents=True)
         fill(building)
         for path in building.rglob("*"):
-            _sync(path)
-        _sync(building)
+            sync_path(path)
+        sync_path(building)
         if target.exists():
             shutil.rmtree(target)
         building.rename(target)
-        _sync(target.parent)
+        sync_path(target.parent)
     except (OSError, SafetensorError) as error:
         shutil.rmtree(building, ignore_errors=True)
         raise CheckpointFault(f"cannot write {target}: {error}; make room and run again to resume") from error
@@ -162,9 +162,9 @@ def write_json(path: Path, body: Any) -> None:
     """Replace a JSON file in one step: readers see the old one or the new one."""
     building = path.with_name(f".{path.name}.tmp")
     building.write_text(json.dumps(body, indent=1), encoding="utf-8")
-    _sync(building)
+    sync_path(building)
     building.replace(path)
-    _sync(path.parent)
+    sync_path(path.parent)
 
 
 def _optimiser_tensors(optimiser: torch.optim.Optimizer) -> dict[str, torch.Tensor]:
@@ -178,7 +178,8 @@ def _sha256(path: Path) -> str:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
-def _sync(path: Path) -> None:
+def sync_path(path: Path) -> None:
+    """Put a file, or a folder's list of names, on disk."""
     descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)

@@ -6,7 +6,7 @@ import hashlib
 import json
 import tomllib
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import Field, ValidationError, model_validator
 
@@ -15,7 +15,7 @@ from veredicto_trainer.loss_config import LossFields
 from veredicto_trainer.policy_config import PolicySection
 from veredicto_trainer.section import Positive, Section, Share
 
-MOVABLE: set[str] = {"output", "service", "checkpoint"}
+MOVABLE: set[str] = {"output", "service", "checkpoint", "alarm", "log"}
 """What may differ between a run and its resumption, since it cannot change what is learnt (but for `service.pins`)."""
 
 
@@ -32,6 +32,10 @@ class ServiceSection(Section):
     """Seconds to wait for one answer."""
     patience_s: Annotated[float, Field(ge=0)] = 300.0
     """Seconds for which a request that finds the service busy or gone is sent again before the run stops."""
+    groups_per_request: Positive = 4
+    """Groups that travel together; they are sent as soon as the last of them is sampled."""
+    concurrency: Positive = 4
+    """Requests under way at a time."""
 
 
 class TasksSection(Section):
@@ -45,6 +49,14 @@ class TasksSection(Section):
     """Split whose questions are only ever evaluated."""
     categories: tuple[str, ...] = ()
     """Practise these categories only; empty means all."""
+    order: Literal["shuffle", "balanced"] = "shuffle"
+    """`shuffle` draws all questions in a seeded order; `balanced` draws every category equally often."""
+    curriculum_steps: Annotated[int, Field(ge=0)] = 0
+    """Steps over which the harder questions join, by the pack's difficulty; 0 practises all from the start."""
+    curriculum_start: Annotated[float, Field(gt=0, le=1)] = 0.3
+    """Share of the questions, the easiest, that a curriculum begins with."""
+    shots: Annotated[int, Field(ge=0)] = 0
+    """Examples of the pack that are shown before each question."""
 
 
 class WarmStartSection(Section):
@@ -58,6 +70,17 @@ class WarmStartSection(Section):
     """Learning rate."""
 
 
+class ModeSection(Section):
+    """`[mode]`: which weights sample the completions of a step."""
+
+    name: Literal["sync", "staged", "bounded"] = "sync"
+    """`sync`: the newest; `staged`: those at the start of a large stage; `bounded`: older by at most `max_age`."""
+    stages: Positive = 4
+    """Stages of `staged`; each generates first and then learns."""
+    max_age: Annotated[int, Field(ge=0)] = 1
+    """Policy updates of `bounded` that may lie between the oldest weights of a completion and its training."""
+
+
 class GrpoSection(LossFields):
     """`[grpo]`: the reinforcement learning itself; `LossFields` holds the fields of the loss."""
 
@@ -69,6 +92,8 @@ class GrpoSection(LossFields):
     """Completions per question."""
     max_new_tokens: Positive = 64
     """Tokens after which a completion is cut."""
+    generation_rounds: Positive = 1
+    """Rounds in which groups without a signal may be replaced by other questions (DAPO); 1 never replaces."""
     lr: Annotated[float, Field(gt=0)] = 1e-6
     """Learning rate after its warm-up."""
     lr_warmup_updates: Annotated[int, Field(ge=0)] = 5
@@ -106,6 +131,24 @@ class EvalSection(Section):
     """Name of the check that tells whether an answer ran at all."""
 
 
+class AlarmSection(Section):
+    """`[alarm]`: when a run that has stopped learning says so."""
+
+    signal_share: Share = 0.1
+    """A step whose share of groups with a signal is at most this counts as dead."""
+    warn_after: Positive = 5
+    """Dead steps in a row before a warning, and live steps in a row before it is taken back."""
+    halt_after: Annotated[int, Field(ge=0)] = 20
+    """Dead steps in a row before the run stops with status 4; 0 never stops. Saturation never stops a run."""
+
+
+class LogSection(Section):
+    """`[log]`: where metrics go beside `metrics.jsonl`."""
+
+    tensorboard: bool = False
+    """Write TensorBoard event files to `tensorboard/` in the output folder."""
+
+
 class CheckpointSection(Section):
     """`[checkpoint]`: what a killed run continues from."""
 
@@ -134,18 +177,37 @@ class TrainerConfig(Section):
     """What learns."""
     warm_start: WarmStartSection | None = None
     """Supervised steps first; leave out for none (`[policy.scratch]` needs it)."""
+    mode: ModeSection = ModeSection()
+    """Which weights sample."""
     grpo: GrpoSection
     """How it learns."""
     eval: EvalSection = EvalSection()
     """How it is examined."""
     checkpoint: CheckpointSection = CheckpointSection()
     """How it survives."""
+    alarm: AlarmSection = AlarmSection()
+    """When it warns."""
+    log: LogSection = LogSection()
+    """What it writes beside."""
 
     @model_validator(mode="after")
     def _scratch_is_warmed(self) -> TrainerConfig:
         if self.policy.scratch is not None and self.warm_start is None:
             raise ValueError(
                 "a policy from [policy.scratch] writes nothing sensible before a [warm_start]; add that table"
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _mode_fits(self) -> TrainerConfig:
+        if self.mode.name == "staged" and self.mode.stages > self.grpo.steps:
+            raise ValueError(
+                f"mode.stages is {self.mode.stages} but there are {self.grpo.steps} steps; use fewer stages"
+            )
+        if self.mode.name == "bounded" and self.mode.max_age < self.grpo.updates_per_batch - 1:
+            raise ValueError(
+                f"mode.max_age is {self.mode.max_age} but grpo.updates_per_batch makes a batch "
+                f"{self.grpo.updates_per_batch - 1} updates old by itself; raise the one or lower the other"
             )
         return self
 

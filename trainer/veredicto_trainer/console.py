@@ -26,6 +26,7 @@ class StepView:
     def __init__(self, console: Console, *, total: int, done: int = 0) -> None:
         self._console = console
         self._total = total
+        self._alarm: str | None = None
         self._progress = Progress(
             TextColumn("[bold]step"),
             MofNCompleteColumn(),
@@ -48,9 +49,12 @@ class StepView:
     ) -> None:
         self._progress.stop()
 
-    def show(self, step: int, metrics: Metrics) -> None:
-        """Show a step that is done."""
+    def show(self, step: int, metrics: Metrics, alarm: str | None = None) -> None:
+        """Show a step that is done, and the alarm when it changes."""
         text = step_text(metrics)
+        if alarm is not None and self._alarm is None:
+            self._console.print(f"[bold red]alarm[/bold red] {alarm}", highlight=False)
+        self._alarm = alarm
         self._progress.update(self._task, completed=step, text=text)
         if not self._console.is_terminal and (step % PLAIN_EVERY == 0 or step in (1, self._total)):
             self._console.print(f"step {step}/{self._total}  {text}", highlight=False)
@@ -61,6 +65,7 @@ def step_text(metrics: Metrics) -> str:
     parts = [
         f"reward {metrics['reward']:.3f}",
         f"signal {1.0 - metrics['frac_reward_zero_std']:.0%}",
+        f"age {metrics['off_policy/max']:.0f}",
         f"entropy {metrics['entropy']:.2f}",
         f"grad {metrics['grad_norm']:.2f}",
         f"{metrics['generation_tok_per_s']:.0f} tok/s",

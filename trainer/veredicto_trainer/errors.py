@@ -6,6 +6,11 @@
     ├── PolicyFault        the weights or the tokenizer cannot be used
     ├── TooFewRewards      the service could not score too large a share of a step
     ├── DivergenceFault    gradients stay without finite values
+    ├── StaleSample        a completion is older than its mode allows; nothing was learnt from it
+    ├── SyncFault          the rollout engine does not hold the weights that it was given
+    ├── LedgerFault        a group would change its state in a way that the ledger does not allow
+    ├── Collapse           the alarm stopped a run that no longer learns
+    ├── Stopped            the run was asked to stop while it waited
     ├── CheckpointFault    a checkpoint cannot be written, or one on disk is not usable
     └── ReportFault        a run's folder does not hold what its report needs
 
@@ -37,6 +42,26 @@ class TooFewRewards(TrainerError):
 
 class DivergenceFault(TrainerError):
     """Gradients stay without finite values; the weights are those before them."""
+
+
+class StaleSample(TrainerError):
+    """A completion is older than its mode allows; nothing was learnt from it."""
+
+
+class SyncFault(TrainerError):
+    """The rollout engine does not hold the weights that it was given; nothing was sampled from it."""
+
+
+class LedgerFault(TrainerError):
+    """A group would change its state in a way that the ledger does not allow."""
+
+
+class Collapse(TrainerError):
+    """The alarm stopped a run that no longer learns."""
+
+
+class Stopped(TrainerError):
+    """The run was asked to stop while it waited; what it was doing is dropped and done again on resuming."""
 
 
 class CheckpointFault(TrainerError):

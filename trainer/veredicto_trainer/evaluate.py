@@ -8,20 +8,14 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-import torch
 from pydantic import TypeAdapter
 
-from veredicto_proto.client import Client
 from veredicto_trainer.checkpoints import write_json
-from veredicto_trainer.config import TrainerConfig
 from veredicto_trainer.engines.engine import Engine, Request, Sampling, sample_seed
-from veredicto_trainer.engines.hf import HfEngine
 from veredicto_trainer.intervals import Interval, effective_count, wilson
 from veredicto_trainer.policy import Policy
-from veredicto_trainer.policy_loading import load_policy
-from veredicto_trainer.rewards import Rewarder, Unscored
-from veredicto_trainer.rollouts import Group, Question
-from veredicto_trainer.tasks import as_questions, fetch_tasks
+from veredicto_trainer.rewards import Rewarder
+from veredicto_trainer.rollouts import Group, Question, Unscored
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +30,8 @@ class Answer:
     """For each sampled completion, whether it ran at all."""
     records: tuple[str | None, ...]
     """Ledger records: the greedy completion's, then the sampled ones'."""
+    taken: tuple[str | None, ...] = ()
+    """For each sampled completion, what the service took as its answer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +93,7 @@ def examine(
 
     The seeds do not depend on the step, so that two examinations differ by their weights only.
     """
+    engine.publish(policy).demand(policy.version)
     greedy_requests = [Request(question.token_ids, (0,)) for question in questions]
     sampled_requests = [
         Request(question.token_ids, tuple(sample_seed(seed, "eval", question.ref, i) for i in range(samples)))
@@ -111,27 +108,6 @@ def examine(
     sampled: Sequence[Group | None] = groups[len(questions) :] or [None] * len(questions)
     answers = [_answer(g, s, executes_check) for g, s in zip(groups[: len(questions)], sampled, strict=True)]
     return Examination(step, policy.weights_digest(), tuple(answers))
-
-
-def examine_folder(config: TrainerConfig, client: Client, folder: Path) -> Examination:
-    """Examine the policy in a folder under a configuration's `[eval]` section, as a run of its own in the ledger."""
-    torch.set_num_threads(config.threads)
-    tasks = fetch_tasks(client, config.tasks, config.service.pins.get(config.tasks.pack))
-    policy = load_policy(config.policy, folder)
-    room = config.eval.max_new_tokens or config.grpo.max_new_tokens
-    exam = as_questions(tasks.test, tasks.digest, policy, max_new_tokens=room)
-    name = f"{config.run}-eval-{policy.weights_digest()[7:15]}"
-    return examine(
-        policy,
-        HfEngine(policy, batch_size=config.grpo.generation_batch),
-        Rewarder(client, run=name, max_unscorable=config.grpo.max_unscorable),
-        exam[: config.eval.questions],
-        step=0,
-        seed=config.seed,
-        samples=config.eval.samples,
-        max_new_tokens=room,
-        executes_check=config.eval.executes_check,
-    )
 
 
 def load_or(path: Path, make: Callable[[], Examination]) -> Examination:
@@ -161,6 +137,7 @@ def _answer(greedy: Group, sampled: Group | None, executes_check: str) -> Answer
         sampled=tuple(verdict.passed for verdict in verdicts),
         executed=ran,
         records=(first.record, *(verdict.record for verdict in verdicts)),
+        taken=tuple(verdict.answer for verdict in verdicts),
     )
 
 

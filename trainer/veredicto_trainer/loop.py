@@ -1,7 +1,9 @@
 """A training run: practise, be judged, learn, and again; told in the order it happens.
 
-`start` and `examine` come first, then per step: draw questions, generate, score, advantages, update, record,
-checkpoint. A run that was killed continues from its last checkpoint and ends with the same weights.
+`start` and `examine` come first, then per step: admit what may be sampled, take the step's batch (sampled and judged),
+advantages, update, record, checkpoint. Which weights sample a batch is the mode's affair (`modes.py`), how it is
+sampled and judged the pipeline's. A run that was killed continues from its last checkpoint and ends with the same
+weights.
 """
 
 from __future__ import annotations
@@ -17,33 +19,31 @@ import torch
 from rich.console import Console
 
 from veredicto_proto.client import Client
-from veredicto_trainer.advantages import Advantages
+from veredicto_proto.client_errors import ClientError
+from veredicto_trainer.alarm import Alarm
 from veredicto_trainer.checkpoints import Checkpoint, Checkpoints, Position, write_folder
 from veredicto_trainer.config import TrainerConfig
 from veredicto_trainer.console import StepView
-from veredicto_trainer.engines.engine import Engine, Request, Sampling, sample_seed
+from veredicto_trainer.engines.engine import Engine
 from veredicto_trainer.engines.hf import HfEngine
+from veredicto_trainer.errors import Stopped, TrainerError
 from veredicto_trainer.evaluate import Examination, examine, load_or
 from veredicto_trainer.identity import RunIdentity, identify
-from veredicto_trainer.learner import Learner, TrainingSample
-from veredicto_trainer.metrics import (
-    Metrics,
-    StepLog,
-    Timing,
-    length_metrics,
-    reward_metrics,
-    rollout_rows,
-    time_metrics,
-    update_metrics,
-)
+from veredicto_trainer.journal import Journal
+from veredicto_trainer.learner import Learner
+from veredicto_trainer.learning import Lesson, learn
+from veredicto_trainer.metrics import Metrics, step_metrics
+from veredicto_trainer.modes import Schedule, schedule_of
+from veredicto_trainer.pipeline import Pipeline
 from veredicto_trainer.policy import Policy
 from veredicto_trainer.policy_loading import load_policy
-from veredicto_trainer.rewards import Rewarder, Unscored
-from veredicto_trainer.rollouts import Group, Question
-from veredicto_trainer.shaping import advantages_of
+from veredicto_trainer.producer import Producer
+from veredicto_trainer.recordings import Recordings
+from veredicto_trainer.rewards import Rewarder
+from veredicto_trainer.rollouts import Batch, Question
+from veredicto_trainer.sampler import Sampler
 from veredicto_trainer.start import reference_policy, starting_policy
-from veredicto_trainer.tasks import as_questions, draw, fetch_tasks
-from veredicto_trainer.update_stats import UpdateStats
+from veredicto_trainer.tasks import as_questions, examples_of, fetch_tasks
 
 log = logging.getLogger(__name__)
 
@@ -53,7 +53,8 @@ class Outcome:
     """What a run came to."""
 
     position: Position
-    before: Examination
+    before: Examination | None
+    """None where the run was asked to stop before it was examined."""
     after: Examination | None
     """None where the run was asked to stop before its end."""
     identity: RunIdentity
@@ -73,7 +74,7 @@ def train(
         config: the run's configuration.
         client: the verifier service.
         console: where a person looks.
-        should_stop: asked after each step; True writes a checkpoint and ends the run early.
+        should_stop: asked after each step and while waiting; True writes a checkpoint and ends the run early.
         fresh_engine: makes the rollout engine for a policy; the embedded one by default.
 
     Raises:
@@ -82,8 +83,7 @@ def train(
     """
     torch.set_num_threads(config.threads)
     torch.use_deterministic_algorithms(True)
-    pin = config.service.pins.get(config.tasks.pack)
-    tasks = fetch_tasks(client, config.tasks, pin)
+    tasks = fetch_tasks(client, config.tasks, config.service.pins.get(config.tasks.pack))
     identity = identify(config, tasks.digest)
     checkpoints = Checkpoints(config.output / "checkpoints", config_digest=config.digest(), keep=config.checkpoint.keep)
     checkpoint = checkpoints.latest()
@@ -91,14 +91,23 @@ def train(
     base = config.output / "start"
     policy = start if checkpoint is None else load_policy(config.policy, checkpoint.folder, base=base)
     room = config.grpo.max_new_tokens
-    practice = as_questions(tasks.train, tasks.digest, policy, max_new_tokens=room)
-    exam = as_questions(tasks.test, tasks.digest, policy, max_new_tokens=config.eval.max_new_tokens or room)
+    shots = examples_of(client, tasks.pack, config.tasks.shots)
+    practice = as_questions(tasks.train, tasks.digest, policy, max_new_tokens=room, shots=shots)
+    exam = as_questions(
+        tasks.test, tasks.digest, policy, max_new_tokens=config.eval.max_new_tokens or room, shots=shots
+    )
     reference = reference_policy(config, policy)
     engine = fresh_engine(policy) if fresh_engine else HfEngine(policy, batch_size=config.grpo.generation_batch)
     learner = Learner(policy, config.grpo, reference)
-    rewarder = Rewarder(client, run=identity.run, max_unscorable=config.grpo.max_unscorable)
-    run = Run(config, policy, engine, learner, rewarder, practice, exam[: config.eval.questions], checkpoints)
-    return run.to_end(checkpoint, identity, console, should_stop)
+    with Rewarder(
+        client,
+        run=identity.run,
+        max_unscorable=config.grpo.max_unscorable,
+        concurrency=config.service.concurrency,
+        should_stop=should_stop,
+    ) as rewarder:
+        run = Run(config, policy, engine, learner, rewarder, practice, exam[: config.eval.questions], checkpoints)
+        return run.to_end(checkpoint, identity, console, should_stop)
 
 
 class Run:
@@ -120,10 +129,12 @@ class Run:
         self._engine = engine
         self._learner = learner
         self._rewarder = rewarder
-        self._practice = practice
+        self._sampler = Sampler(practice, config.tasks, seed=config.seed)
         self._exam = exam
         self._checkpoints = checkpoints
+        self._schedule: Schedule = schedule_of(config)
         self._clock = _Clock(Position(0, 0, 0, 0.0, 0.0))
+        self._saved_step = -1
 
     def to_end(
         self,
@@ -136,95 +147,103 @@ class Run:
         if checkpoint is not None:
             self._checkpoints.restore(checkpoint, self._policy, self._learner.optimiser)
             self._clock = _Clock(checkpoint.position)
+            self._saved_step = checkpoint.position.step
             console.print(f"resuming after step {checkpoint.position.step} ({checkpoint.folder.name})")
-        before = load_or(self._output / "eval_before.json", lambda: self._examine(0))
-        console.print(f"before: greedy {before.greedy.share:.3f}, sampled {before.sampled.share:.3f}", highlight=False)
-        stopped = self._steps(console, should_stop)
-        position = self._clock.position
-        if stopped:
-            return Outcome(position, before, None, identity)
-        after = load_or(self._output / "eval_after.json", lambda: self._examine(position.step))
+        before: Examination | None = None
+        try:
+            before = load_or(self._output / "eval_before.json", lambda: self._examine(0))
+            console.print(
+                f"before: greedy {before.greedy.share:.3f}, sampled {before.sampled.share:.3f}", highlight=False
+            )
+            self._steps(console, should_stop)
+            position = self._clock.position
+            after = load_or(self._output / "eval_after.json", lambda: self._examine(position.step))
+        except Stopped:
+            return Outcome(self._clock.position, before, None, identity)
         write_folder(self._output / "policy", self._policy.save)
         console.print(f"after: greedy {after.greedy.share:.3f}, sampled {after.sampled.share:.3f}", highlight=False)
         return Outcome(self._clock.at(position.step, self._policy.version, 0), before, after, identity)
 
-    def step(self, number: int) -> tuple[Metrics, list[Group], list[Advantages]]:
+    def step(self, number: int, pipeline: Pipeline) -> tuple[Metrics, Batch, Lesson]:
         """One step: what it is made of, in order."""
-        grpo = self._config.grpo
         began = time.perf_counter()
-        questions = draw(self._practice, seed=self._config.seed, step=number, count=grpo.prompts_per_step)
-        unscored = self._generate(questions, number)
-        generated = time.perf_counter()
-        groups = self._rewarder.score(unscored, step=number, phase="train")
-        scored = time.perf_counter()
-        advantages = [advantages_of(group, grpo) for group in groups]
-        updates = self._learn(groups, advantages)
-        learnt = time.perf_counter()
-        timing = Timing(generate=generated - began, score=scored - generated, learn=learnt - scored)
-        num_new_tokens = sum(len(rollout.completion.token_ids) for group in groups for rollout in group.rollouts)
-        metrics = {
-            **reward_metrics(groups, advantages),
-            **length_metrics(groups),
-            **update_metrics(updates),
-            **time_metrics(timing, num_new_tokens=num_new_tokens),
-            "tokens/new": float(num_new_tokens),
-        }
-        return metrics, groups, advantages
+        pipeline.admit(number - 1)
+        batch = pipeline.batch(number)
+        ready = time.perf_counter()
+        lesson = learn(self._learner, self._policy, batch, self._config.grpo, max_age=self._schedule.max_age)
+        if not all(math.isfinite(update.grad_norm) for update in lesson.updates):
+            log.warning("an update was skipped: its gradient is not finite; lower grpo.lr if this repeats")
+        ended = time.perf_counter()
+        metrics = step_metrics(batch, lesson, step_s=ended - began, learn_s=ended - ready, ready=pipeline.ready)
+        return metrics, batch, lesson
 
     @property
     def _output(self) -> Path:
         return self._config.output
 
-    def _steps(self, console: Console, should_stop: Callable[[], bool]) -> bool:
-        """Do the steps that are left; True when asked to stop before the last one."""
+    def _steps(self, console: Console, should_stop: Callable[[], bool]) -> None:
+        """Do the steps that are left; a checkpoint is written also where the run stops or cannot go on.
+
+        Raises:
+            Stopped: the run was asked to stop before the last step.
+            TrainerError, ClientError: the run cannot go on.
+        """
         total = self._config.grpo.steps
         done = self._clock.position.step
-        rows = StepLog(self._output / "metrics.jsonl", last_step=done)
-        rollouts = StepLog(self._output / "rollouts.jsonl", last_step=done)
-        try:
-            with StepView(console, total=total, done=done) as view:
-                for number in range(done + 1, total + 1):
-                    version = self._policy.version
-                    metrics, groups, advantages = self.step(number)
-                    position = self._clock.at(number, self._policy.version, int(metrics["tokens/new"]))
-                    rows.write(
-                        {"step": number, **metrics, "num_tokens": position.num_tokens, "updates": position.updates}
-                    )
-                    for row in rollout_rows(groups, advantages, step=number, trained_at=version):
-                        rollouts.write(row)
-                    view.show(number, metrics)
-                    stop = should_stop()
-                    if stop or number == total or number % self._config.checkpoint.every == 0:
-                        rows.sync()
-                        rollouts.sync()
-                        self._checkpoints.write(self._policy, self._learner.optimiser, position)
-                    if stop and number < total:
-                        return True
-        finally:
-            rows.close()
-            rollouts.close()
-        return False
+        alarm = Alarm(self._config.alarm)
+        with Journal(self._config, last_step=done) as journal:
+            pipeline = self._pipeline(journal, should_stop)
+            for row in journal.metrics_so_far():
+                alarm.heed(row)
+            try:
+                pipeline.recover(done)
+                with StepView(console, total=total, done=done) as view:
+                    for number in range(done + 1, total + 1):
+                        metrics, batch, lesson = self.step(number, pipeline)
+                        position = self._clock.at(number, self._policy.version, int(metrics["tokens/new"]))
+                        row = journal.write(position, metrics, batch, lesson)
+                        view.show(number, metrics, alarm.heed(row))
+                        if number == total or number % self._config.checkpoint.every == 0:
+                            self._save(journal, pipeline)
+                        alarm.demand()
+                        if number < total and should_stop():
+                            raise Stopped("the run was asked to stop; the same command resumes")
+            except (TrainerError, ClientError):
+                self._save(journal, pipeline)
+                raise
+            finally:
+                pipeline.close()
 
-    def _generate(self, questions: Sequence[Question], step: int) -> list[Unscored]:
-        size = self._config.grpo.group_size
-        requests = [
-            Request(q.token_ids, tuple(sample_seed(self._config.seed, "train", step, g, i) for i in range(size)))
-            for g, q in enumerate(questions)
-        ]
-        answers = self._engine.generate(requests, Sampling(self._config.grpo.max_new_tokens))
-        return [
-            Unscored(str(index), question, completions, tuple(self._policy.decode(c.token_ids) for c in completions))
-            for index, (question, completions) in enumerate(zip(questions, answers, strict=True))
-        ]
+    def _save(self, journal: Journal, pipeline: Pipeline) -> None:
+        """Write a checkpoint of the last step that was done, unless one is there or its batches cannot be had."""
+        position = self._clock.position
+        whole = self._policy.version == position.updates  # no update of a step that was not finished
+        if whole and self._saved_step < position.step and pipeline.drained():
+            journal.sync()
+            self._checkpoints.write(self._policy, self._learner.optimiser, position)
+            self._saved_step = position.step
 
-    def _learn(self, groups: Sequence[Group], advantages: Sequence[Advantages]) -> list[UpdateStats]:
-        samples = self._learner.anchored(
-            training_samples(groups, advantages, mask_truncated=self._config.grpo.truncated == "mask")
+    def _pipeline(self, journal: Journal, should_stop: Callable[[], bool]) -> Pipeline:
+        producer = Producer(
+            self._config,
+            self._engine,
+            self._sampler,
+            self._rewarder,
+            Recordings(self._output / "recordings"),
+            journal.ledger,
+            decode=self._policy.decode,
+            version=lambda: self._policy.version,
+            should_stop=should_stop,
         )
-        updates = [self._learner.update(samples) for _ in range(self._config.grpo.updates_per_batch)]
-        if not all(math.isfinite(update.grad_norm) for update in updates):
-            log.warning("an update was skipped: its gradient is not finite; lower grpo.lr if this repeats")
-        return updates
+        return Pipeline(
+            self._schedule,
+            self._policy,
+            self._engine,
+            producer,
+            journal.syncs,
+            threads=self._config.threads,
+            should_stop=should_stop,
+        )
 
     def _examine(self, step: int) -> Examination:
         return examine(
@@ -238,18 +257,6 @@ class Run:
             max_new_tokens=self._config.eval.max_new_tokens or self._config.grpo.max_new_tokens,
             executes_check=self._config.eval.executes_check,
         )
-
-
-def training_samples(
-    groups: Sequence[Group], advantages: Sequence[Advantages], *, mask_truncated: bool
-) -> list[TrainingSample]:
-    """The completions that take part in the loss; unscorable ones, void groups and (if masked) cut ones do not."""
-    return [
-        TrainingSample(group.question.token_ids, rollout.completion.token_ids, rollout.completion.logprobs, advantage)
-        for group, computed in zip(groups, advantages, strict=True)
-        for rollout, advantage in zip(group.rollouts, computed.values, strict=True)
-        if advantage is not None and not (mask_truncated and rollout.completion.finish == "length")
-    ]
 
 
 class _Clock:

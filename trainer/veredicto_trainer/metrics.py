@@ -5,32 +5,47 @@ from __future__ import annotations
 import json
 import os
 import statistics
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from veredicto_trainer.advantages import Advantages
+from veredicto_trainer.errors import CheckpointFault
+from veredicto_trainer.learning import Lesson
 from veredicto_trainer.loss_metrics import loss_metrics
-from veredicto_trainer.rollouts import Group
-from veredicto_trainer.update_stats import UpdateStats
+from veredicto_trainer.rollouts import Batch, Group, Rollout
+from veredicto_trainer.update_stats import SampleStats, UpdateStats
 
 Metrics = dict[str, float]
 
 
-@dataclass(frozen=True, slots=True)
-class Timing:
-    """Seconds that the parts of a step took."""
+def step_metrics(batch: Batch, lesson: Lesson, *, step_s: float, learn_s: float, ready: int) -> Metrics:
+    """Everything that a step is measured by.
 
-    generate: float
-    score: float
-    learn: float
+    Args:
+        batch: what was learnt from.
+        lesson: what came of it.
+        step_s: seconds of the whole step.
+        learn_s: seconds of its updates.
+        ready: batches that were sampled and not yet learnt from when it ended.
+    """
+    groups = (*batch.groups, *batch.replaced)
+    num_new_tokens = sum(len(rollout.completion.token_ids) for group in groups for rollout in group.rollouts)
+    return {
+        **reward_metrics(batch.groups, lesson.advantages),
+        **length_metrics(batch.groups),
+        **update_metrics(lesson.updates),
+        **age_metrics(batch, trained_at=lesson.trained_at),
+        **time_metrics(batch, step_s=step_s, learn_s=learn_s, ready=ready, num_new_tokens=num_new_tokens),
+        "tokens/new": float(num_new_tokens),
+    }
 
 
 def reward_metrics(groups: Sequence[Group], advantages: Sequence[Advantages]) -> Metrics:
     """Rewards and what they can teach: completions without a reward are counted, never averaged in."""
     known = [[r for r in group.rewards if r is not None] for group in groups]
     rewards = [reward for group in known for reward in group]
+    same = [g for g, a in zip(groups, advantages, strict=True) if a.state == "equal" and _all_alike(g)]
     scored = [rewards for rewards, a in zip(known, advantages, strict=True) if a.state != "void"]
     equal = [rewards for rewards, a in zip(known, advantages, strict=True) if a.state == "equal"]
     return {
@@ -40,9 +55,17 @@ def reward_metrics(groups: Sequence[Group], advantages: Sequence[Advantages]) ->
         "groups/mixed": float(len(scored) - len(equal)),
         "groups/all_pass": float(sum(group[0] == 1.0 for group in equal)),
         "groups/all_fail": float(sum(group[0] == 0.0 for group in equal)),
+        "groups/constant": float(sum(0.0 < group[0] < 1.0 for group in equal)),
+        "groups/duplicates": float(len(same)),
         "groups/void": float(len(groups) - len(scored)),
+        "groups/all": float(len(groups)),
         "samples/unscorable": float(sum(reward is None for group in groups for reward in group.rewards)),
     }
+
+
+def _all_alike(group: Group) -> bool:
+    """Whether all completions of a group are the same tokens."""
+    return len({rollout.completion.token_ids for rollout in group.rollouts}) == 1
 
 
 def length_metrics(groups: Sequence[Group]) -> Metrics:
@@ -56,6 +79,8 @@ def length_metrics(groups: Sequence[Group]) -> Metrics:
         "completions/max_length": float(max(lengths)),
         "completions/clipped_ratio": 1.0 - len(ended) / len(lengths),
         "completions/mean_terminated_length": statistics.fmean(ended) if ended else 0.0,
+        "completions/min_terminated_length": float(min(ended, default=0)),
+        "completions/max_terminated_length": float(max(ended, default=0)),
     }
 
 
@@ -76,44 +101,115 @@ def update_metrics(updates: Sequence[UpdateStats]) -> Metrics:
     }
 
 
-def time_metrics(timing: Timing, *, num_new_tokens: int) -> Metrics:
-    """Where the time of a step went."""
+def age_metrics(batch: Batch, *, trained_at: int) -> Metrics:
+    """Policy updates between sampling and training: the oldest token's weights count, time in the queue included."""
+    rollouts = [rollout for group in batch.groups for rollout in group.rollouts]
+    ages = [trained_at - rollout.completion.policy_version for rollout in rollouts]
+    sampled_at = [max(batch.sampled_at, rollout.completion.policy_version) for rollout in rollouts]
+    flights = [at - rollout.completion.policy_version for at, rollout in zip(sampled_at, rollouts, strict=True)]
     return {
-        "step_time": timing.generate + timing.score + timing.learn,
-        "time/generate": timing.generate,
-        "time/score": timing.score,
-        "time/learn": timing.learn,
-        "wait_scoring_ms": 1000.0 * timing.score,
-        "generation_tok_per_s": num_new_tokens / max(timing.generate, 1e-9),
+        "off_policy/mean": statistics.fmean(ages),
+        "off_policy/max": float(max(ages)),
+        "off_policy/in_flight/mean": statistics.fmean(flights),
+        "off_policy/in_flight/max": float(max(flights)),
+        "off_policy/in_queue/mean": trained_at - statistics.fmean(sampled_at),
+        "off_policy/in_queue/max": float(trained_at - min(sampled_at)),
+        "off_policy/dropped": 0.0,
+    }
+
+
+def time_metrics(batch: Batch, *, step_s: float, learn_s: float, ready: int, num_new_tokens: int) -> Metrics:
+    """Where the time of a step went.
+
+    Args:
+        batch: what was learnt from.
+        step_s: seconds of the whole step.
+        learn_s: seconds of its updates.
+        ready: batches that were sampled and not yet learnt from when it ended.
+        num_new_tokens: of the batch.
+    """
+    return {
+        "step_time": step_s,
+        "time/generate": batch.generate_s,
+        "time/score": batch.score_s,
+        "time/learn": learn_s,
+        "queue_wait_time_s": batch.wait_s,
+        "wait_scoring_ms": 1000.0 * batch.wait_score_s,
+        "scoring_time_ms": 1000.0 * batch.score_s,
+        "buffer_qsize": float(ready),
+        "generation_tok_per_s": num_new_tokens / max(batch.generate_s, 1e-9),
+        "generation/rounds": float(batch.rounds),
+        "groups/replaced": float(len(batch.replaced)),
     }
 
 
 def rollout_rows(
-    groups: Sequence[Group], advantages: Sequence[Advantages], *, step: int, trained_at: int
+    batch: Batch,
+    advantages: Sequence[Advantages],
+    *,
+    trained_at: int,
+    updates: Sequence[int],
+    stats: Mapping[str, SampleStats],
 ) -> Iterator[dict[str, Any]]:
-    """One row per completion: what it was, what the service said, and whether and how it was trained on."""
-    for group, computed in zip(groups, advantages, strict=True):
+    """One row per completion: what it was, what the service said, and whether and how it was trained on.
+
+    Args:
+        batch: of the step; groups that were replaced come last, with state `replaced`.
+        advantages: of the groups that were learnt from, same order.
+        trained_at: updates that the weights had seen before the step.
+        updates: numbers of the updates that applied it.
+        stats: what the first update saw of the completions that it computed, by their ids.
+    """
+    for group, computed in zip(batch.groups, advantages, strict=True):
         for rollout, advantage in zip(group.rollouts, computed.values, strict=True):
+            used = [] if advantage is None else list(updates)
             yield {
-                "step": step,
-                "id": rollout.id,
-                "group": group.id,
-                "ref": group.question.ref,
-                "category": group.question.category,
-                "policy_version": rollout.completion.policy_version,
-                "trained_at": trained_at,
-                "age": trained_at - rollout.completion.policy_version,
-                "num_tokens": len(rollout.completion.token_ids),
-                "finish": rollout.completion.finish,
-                "text": rollout.text,
-                "reward": rollout.verdict.reward,
-                "passed": rollout.verdict.passed,
-                "error": rollout.verdict.error,
-                "failed": list(rollout.verdict.failed),
-                "record": rollout.verdict.record,
+                **_rollout_row(batch.step, group, rollout, trained_at),
                 "advantage": advantage,
                 "group_state": computed.state,
+                "updates": used,
+                **_stats_row(stats.get(rollout.id)),
             }
+    for group in batch.replaced:
+        for rollout in group.rollouts:
+            row = _rollout_row(batch.step, group, rollout, trained_at)
+            yield {**row, "advantage": None, "group_state": "replaced", "updates": [], **_stats_row(None)}
+
+
+def _rollout_row(step: int, group: Group, rollout: Rollout, trained_at: int) -> dict[str, Any]:
+    completion, verdict = rollout.completion, rollout.verdict
+    return {
+        "step": step,
+        "id": rollout.id,
+        "group": group.id,
+        "ref": group.question.ref,
+        "category": group.question.category,
+        "policy_version": completion.policy_version,
+        "newest_version": completion.newest_version or completion.policy_version,
+        "trained_at": trained_at,
+        "age": trained_at - completion.policy_version,
+        "num_tokens": len(completion.token_ids),
+        "finish": completion.finish,
+        "text": rollout.text,
+        "reward": verdict.reward,
+        "passed": verdict.passed,
+        "error": verdict.error,
+        "failed": list(verdict.failed),
+        "record": verdict.record,
+        "verifier": verdict.verifier,
+    }
+
+
+def _stats_row(stats: SampleStats | None) -> dict[str, Any]:
+    if stats is None:
+        return {"ratio_mean": None, "ratio_min": None, "ratio_max": None, "clipped_tokens": 0, "vetoed_tokens": 0}
+    return {
+        "ratio_mean": stats.ratio / max(stats.num_tokens, 1),
+        "ratio_min": stats.ratio_min,
+        "ratio_max": stats.ratio_max,
+        "clipped_tokens": stats.clipped_low + stats.clipped_high + stats.clipped_dual,
+        "vetoed_tokens": stats.vetoed,
+    }
 
 
 class StepLog:
@@ -130,13 +226,31 @@ class StepLog:
         self._stream = path.open("a", buffering=1, encoding="utf-8")
 
     def write(self, row: dict[str, Any]) -> None:
-        """Append one row; it has a `step`."""
-        self._stream.write(json.dumps(row, separators=(",", ":")) + "\n")
+        """Append one row; it has a `step`.
+
+        Raises:
+            CheckpointFault: the disk refused.
+        """
+        try:
+            self._stream.write(json.dumps(row, separators=(",", ":")) + "\n")
+        except OSError as error:
+            raise CheckpointFault(
+                f"cannot write {self._stream.name}: {error.strerror}; make room and run again to resume"
+            ) from error
 
     def sync(self) -> None:
-        """Put everything written so far on disk."""
-        self._stream.flush()
-        os.fsync(self._stream.fileno())
+        """Put everything written so far on disk.
+
+        Raises:
+            CheckpointFault: the disk refused.
+        """
+        try:
+            self._stream.flush()
+            os.fsync(self._stream.fileno())
+        except OSError as error:
+            raise CheckpointFault(
+                f"cannot write {self._stream.name}: {error.strerror}; make room and run again to resume"
+            ) from error
 
     def close(self) -> None:
         """Close the file."""

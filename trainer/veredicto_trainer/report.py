@@ -13,6 +13,7 @@ from rich.console import Console
 
 from veredicto_proto.client import Client
 from veredicto_proto.client_errors import ClientError
+from veredicto_trainer.categories import age_histogram, category_reports, category_table
 from veredicto_trainer.checkpoints import write_json
 from veredicto_trainer.curve import svg_curve, text_curve
 from veredicto_trainer.errors import ReportFault
@@ -32,7 +33,7 @@ def write_report(output: Path, outcome: Outcome, client: Client) -> dict[str, An
     Raises:
         ReportFault: the run has not been examined after its last step.
     """
-    if outcome.after is None:
+    if outcome.before is None or outcome.after is None:
         raise ReportFault(f"the run in {output} has not ended; run it again to resume, then report")
     rollouts = read_rows(output / "rollouts.jsonl")
     report = {
@@ -46,6 +47,8 @@ def write_report(output: Path, outcome: Outcome, client: Client) -> dict[str, An
         "cpu_s": round(outcome.position.cpu_s, 1),
         "weights": outcome.after.weights,
         "warm_start": _optional(output / "warm_start.json"),
+        "categories": [each.to_json() for each in category_reports(rollouts)],
+        "age_histogram": age_histogram(rollouts),
         "audit": _audit(outcome, rollouts, client),
     }
     write_json(output / "report.json", report)
@@ -68,6 +71,7 @@ def print_report(output: Path, console: Console) -> None:
     console.print(text_curve(learning_curve(output)), highlight=False, markup=False)
     for line in report_lines(report):
         console.print(line, highlight=False, markup=False)
+    console.print(category_table(report["categories"]))
     console.print(f"report: {output / 'report.json'}   curve: {output / 'curve.svg'}", highlight=False, markup=False)
 
 
@@ -85,6 +89,7 @@ def report_lines(report: dict[str, Any]) -> list[str]:
         f"executes, before         {_with(report, 'executes_warm')}",
         f"time {report['wall_s']} s wall, {report['cpu_s']} s CPU; {report['updates']} updates, seed {report['seed']}",
         f"ledger: run {report['run']}, {audit['records']} records of {audit['completions']} completions",
+        "age of completions  " + ", ".join(f"{age}: {count}" for age, count in report["age_histogram"].items()),
         f"weights {report['weights']}",
     ]
 
@@ -149,6 +154,7 @@ def _accuracy(name: str, accuracy: Accuracy) -> dict[str, Any]:
 
 def _audit(outcome: Outcome, rollouts: Sequence[dict[str, Any]], client: Client) -> dict[str, Any]:
     """How many completions have a ledger record, and what the service's own summary of the run says."""
+    assert outcome.before is not None
     assert outcome.after is not None
     records = [row["record"] for row in rollouts]
     records += [

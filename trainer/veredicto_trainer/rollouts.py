@@ -1,4 +1,4 @@
-"""The nouns of training, in the order in which they come to be: Question, Completion, Verdict, Rollout, Group."""
+"""The nouns of training, as they come to be: Question, Completion, Unscored, Verdict, Rollout, Group, Batch."""
 
 from __future__ import annotations
 
@@ -24,6 +24,8 @@ class Question:
     prompt: str | tuple[ChatMessage, ...]
     token_ids: tuple[int, ...]
     """The rendered prompt."""
+    difficulty: float | None = None
+    """What the pack says of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +38,9 @@ class Completion:
     """Natural log-probability of each token under the weights that sampled it. [num_tokens]"""
     finish: Finish
     policy_version: int
-    """Updates that those weights had seen."""
+    """Updates that the oldest weights which sampled any of its tokens had seen."""
+    newest_version: int | None = None
+    """The same of the newest, where an engine took over weights in the middle; None means the same weights."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +57,20 @@ class Verdict:
     """Codes of the checks that failed."""
     passed_checks: tuple[str, ...] = ()
     """Names of the checks that passed."""
+    verifier: str | None = None
+    """`name@version` of the verifier."""
+    answer: str | None = None
+    """What the service took from the completion as its answer."""
+
+
+@dataclass(frozen=True, slots=True)
+class Unscored:
+    """A group before its verdicts."""
+
+    id: str
+    question: Question
+    completions: tuple[Completion, ...]
+    texts: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,3 +96,31 @@ class Group:
     def rewards(self) -> tuple[float | None, ...]:
         """One per rollout, None where the service gave none."""
         return tuple(rollout.verdict.reward for rollout in self.rollouts)
+
+    @property
+    def has_signal(self) -> bool:
+        """Whether its rewards differ, by an exact test."""
+        known = {reward for reward in self.rewards if reward is not None}
+        return len(known) > 1
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """What one step learns from."""
+
+    step: int
+    groups: tuple[Group, ...]
+    replaced: tuple[Group, ...] = ()
+    """Groups without a signal whose place another question took."""
+    rounds: int = 1
+    """Rounds of generation that it took."""
+    generate_s: float = 0.0
+    """Seconds of sampling."""
+    score_s: float = 0.0
+    """Seconds from the first request for verdicts to the last answer."""
+    wait_score_s: float = 0.0
+    """Of these, seconds that learning waited for nothing else."""
+    wait_s: float = 0.0
+    """Seconds that learning waited for the batch altogether."""
+    sampled_at: int = 0
+    """Updates that the learning weights had seen when its last completion was sampled."""

@@ -1,4 +1,4 @@
-"""The questions: fetched from the service by pages, pinned to a pack digest, drawn in a seeded order."""
+"""The questions: fetched from the service by pages, pinned to a pack digest, with examples before them if wanted."""
 
 from __future__ import annotations
 
@@ -6,10 +6,8 @@ import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import numpy as np
-
 from veredicto_proto.client import Client
-from veredicto_proto.messages import TaskInfo
+from veredicto_proto.messages import ChatMessage, Demonstration, TaskInfo
 from veredicto_trainer.config import TasksSection
 from veredicto_trainer.errors import TasksFault
 from veredicto_trainer.policy import Policy
@@ -61,17 +59,30 @@ def _split(client: Client, config: TasksSection, split: str) -> list[TaskInfo]:
 
 
 def as_questions(
-    tasks: Sequence[TaskInfo], digest: str, policy: Policy, *, max_new_tokens: int
+    tasks: Sequence[TaskInfo],
+    digest: str,
+    policy: Policy,
+    *,
+    max_new_tokens: int,
+    shots: Sequence[Demonstration] = (),
 ) -> tuple[Question, ...]:
     """The tasks with their prompts as token ids; prompts that leave no room for an answer are left out and logged.
+
+    Args:
+        tasks: as the service serves them.
+        digest: of the pack.
+        policy: whose tokenizer and template render the prompts.
+        max_new_tokens: room for the answer.
+        shots: examples to show before each question; one with the question's own prompt is left out.
 
     Raises:
         TasksFault: no prompt fits.
     """
     room = policy.context - max_new_tokens
+    prompts = [with_examples(task.prompt, shots) for task in tasks]
     questions = [
-        Question(pinned(task.ref, digest), task.category, task.prompt, policy.encode_prompt(task.prompt))
-        for task in tasks
+        Question(pinned(task.ref, digest), task.category, prompt, policy.encode_prompt(prompt), task.difficulty)
+        for task, prompt in zip(tasks, prompts, strict=True)
     ]
     fitting = tuple(question for question in questions if 0 < len(question.token_ids) <= room)
     if not fitting:
@@ -94,16 +105,39 @@ def pinned(ref: str, digest: str) -> str:
     return ref if "@" in pack else f"{pack}@{digest}/{rest}"
 
 
-def draw(questions: Sequence[Question], *, seed: int, step: int, count: int) -> list[Question]:
-    """The questions of a step (from 1): a new seeded order each time all have been seen.
+def examples_of(client: Client, pack: str, count: int) -> tuple[Demonstration, ...]:
+    """The first `count` of the pack's public examples; all prompts of a run show the same ones.
 
-    A pure function of its arguments, so that a resumed run neither repeats nor skips a question.
+    Raises:
+        TasksFault: the pack has fewer.
     """
-    first = (step - 1) * count
-    return [_at(questions, seed, position) for position in range(first, first + count)]
+    if count == 0:
+        return ()
+    known = client.examples(pack).demonstrations
+    if len(known) < count:
+        raise TasksFault(f"pack {pack} has {len(known)} examples, {count} were asked for; lower the number of shots")
+    return known[:count]
 
 
-def _at(questions: Sequence[Question], seed: int, position: int) -> Question:
-    epoch, offset = divmod(position, len(questions))
-    order = np.random.Generator(np.random.Philox(key=[seed, epoch])).permutation(len(questions))
-    return questions[int(order[offset])]
+def with_examples(
+    prompt: str | tuple[ChatMessage, ...], shots: Sequence[Demonstration]
+) -> str | tuple[ChatMessage, ...]:
+    """A prompt with examples before it, as turns of user and assistant; system turns of the prompt stay first."""
+    shown = [shot for shot in shots if shot.prompt != prompt]
+    if not shown:
+        return prompt
+    turns = _turns(prompt)
+    system = [turn for turn in turns if turn.role in ("system", "developer")]
+    pairs = [
+        turn
+        for shot in shown
+        for turn in (
+            *(t for t in _turns(shot.prompt) if t.role not in ("system", "developer")),
+            ChatMessage(role="assistant", content=shot.completion),
+        )
+    ]
+    return (*system, *pairs, *(turn for turn in turns if turn.role not in ("system", "developer")))
+
+
+def _turns(prompt: str | tuple[ChatMessage, ...]) -> tuple[ChatMessage, ...]:
+    return (ChatMessage(role="user", content=prompt),) if isinstance(prompt, str) else prompt

@@ -6,14 +6,14 @@ how many others are sampled beside it. Shapes: R prompts, B completions, P promp
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from veredicto_trainer.engines.engine import Request, Sampling
+from veredicto_trainer.engines.engine import Request, Sampling, SyncProof
 from veredicto_trainer.policy import Policy
 from veredicto_trainer.rollouts import Completion
 
@@ -22,7 +22,7 @@ class HfEngine:
     """Samples from a policy with transformers, at temperature 1 from the full vocabulary, or greedily.
 
     Args:
-        policy: its current weights are used at every call.
+        policy: its current weights are used at every call, until another policy is published.
         batch_size: completions side by side; requests are never split.
     """
 
@@ -30,60 +30,80 @@ class HfEngine:
         self._policy = policy
         self._batch_size = batch_size
 
-    def generate(self, requests: Sequence[Request], sampling: Sampling) -> list[tuple[Completion, ...]]:
-        """One tuple of completions per request, one completion per seed, same order."""
-        answers: dict[int, tuple[Completion, ...]] = {}
+    def publish(self, policy: Policy) -> SyncProof:
+        """Sample from this very policy from now on: nothing is copied, so nothing can differ."""
+        self._policy = policy
+        return SyncProof(policy.version, logprob_gap=0.0, tolerance=0.0, seconds=0.0)
+
+    def stream(self, requests: Sequence[Request], sampling: Sampling) -> Iterator[tuple[int, tuple[Completion, ...]]]:
+        """Each request's index with its completions, one per seed, as soon as the last of them has ended."""
         # Prompts of one length stand side by side, so that padding is rare.
         order = sorted(range(len(requests)), key=lambda i: len(requests[i].prompt_ids))
         for chunk in _chunks(order, [len(request.seeds) for request in requests], self._batch_size):
-            for index, completions in zip(chunk, self._batch([requests[i] for i in chunk], sampling), strict=True):
-                answers[index] = completions
+            batch = _Batch(self._policy, [requests[i] for i in chunk], sampling)
+            while not batch.done:
+                for index in batch.advance():
+                    yield chunk[index], batch.completions(index)
+
+    def generate(self, requests: Sequence[Request], sampling: Sampling) -> list[tuple[Completion, ...]]:
+        """The same, in the order of the requests."""
+        answers = dict(self.stream(requests, sampling))
         return [answers[index] for index in range(len(requests))]
 
-    def _batch(self, requests: Sequence[Request], sampling: Sampling) -> list[tuple[Completion, ...]]:
+
+class _Batch:
+    """Requests that are sampled side by side, one token of each completion at a time."""
+
+    def __init__(self, policy: Policy, requests: Sequence[Request], sampling: Sampling) -> None:
+        seeds = [seed for request in requests for seed in request.seeds]
+        self._version = policy.version
+        self._eos = frozenset(policy.eos_ids)
+        self._room = sampling.max_new_tokens
+        self._owner = [index for index, request in enumerate(requests) for _ in request.seeds]
+        self._unfinished = [len(request.seeds) for request in requests]
+        self._rows: list[tuple[list[int], list[float], bool]] = [([], [], False) for _ in seeds]
+        self._alive = list(range(len(seeds)))
+        self._position = 0
+        self._uniforms_BT = None if sampling.greedy else _uniforms(seeds, sampling.max_new_tokens)
+        counts_R = torch.tensor([len(request.seeds) for request in requests])
         with torch.inference_mode():
-            rows = _sample(self._policy, requests, sampling)
-        version = self._policy.version
-        completions = [
-            Completion(tuple(ids), tuple(lps), "stop" if ended else "length", version) for ids, lps, ended in rows
-        ]
-        shares, start = [], 0
-        for request in requests:
-            shares.append(tuple(completions[start : start + len(request.seeds)]))
-            start += len(request.seeds)
-        return shares
+            self._lane = _Lane.prefill(policy, requests, counts_R, sampling.max_new_tokens)
 
+    @property
+    def done(self) -> bool:
+        return not self._alive
 
-def _sample(
-    policy: Policy, requests: Sequence[Request], sampling: Sampling
-) -> list[tuple[list[int], list[float], bool]]:
-    """Token ids, log-probabilities and whether it ended by itself, for each seed of each request."""
-    counts_R = torch.tensor([len(request.seeds) for request in requests])
-    seeds = [seed for request in requests for seed in request.seeds]
-    rows: list[tuple[list[int], list[float], bool]] = [([], [], False) for _ in seeds]
-    uniforms_BT = None if sampling.greedy else _uniforms(seeds, sampling.max_new_tokens)
-    eos = frozenset(policy.eos_ids)
-    lane = _Lane.prefill(policy, requests, counts_R, sampling.max_new_tokens)
-    alive = list(range(len(seeds)))
-    for position in range(sampling.max_new_tokens):
-        uniforms_B = None if uniforms_BT is None else uniforms_BT[alive, position]
-        tokens_B, logprobs_B = _draw(lane.logits_BV, uniforms_B)
-        kept = []
+    @torch.inference_mode()
+    def advance(self) -> list[int]:
+        """Sample one more token of each completion; returns the requests that are complete by it."""
+        uniforms_B = None if self._uniforms_BT is None else self._uniforms_BT[self._alive, self._position]
+        tokens_B, logprobs_B = _draw(self._lane.logits_BV, uniforms_B)
+        self._position += 1
+        kept, finished = [], []
         for slot, (token, logprob) in enumerate(zip(tokens_B.tolist(), logprobs_B.tolist(), strict=True)):
-            ids, logprobs, _ = row = rows[alive[slot]]
+            which = self._alive[slot]
+            ids, logprobs, _ = row = self._rows[which]
             ids.append(token)
             logprobs.append(logprob)
-            if token in eos:
-                rows[alive[slot]] = (*row[:2], True)
+            if token in self._eos:
+                self._rows[which] = (*row[:2], True)
+            if token in self._eos or self._position == self._room:
+                self._unfinished[self._owner[which]] -= 1
+                if self._unfinished[self._owner[which]] == 0:
+                    finished.append(self._owner[which])
             else:
                 kept.append(slot)
-        if not kept or position + 1 == sampling.max_new_tokens:
-            break
-        if len(kept) < len(alive):
-            alive = [alive[slot] for slot in kept]
-            lane.keep(kept)
-        lane.advance(tokens_B[kept])
-    return rows
+        if kept and len(kept) < len(self._alive):
+            self._lane.keep(kept)
+        self._alive = [self._alive[slot] for slot in kept]
+        if kept:
+            self._lane.advance(tokens_B[kept])
+        return finished
+
+    def completions(self, request: int) -> tuple[Completion, ...]:
+        """The completions of one request, in the order of its seeds."""
+        rows = [row for row, owner in zip(self._rows, self._owner, strict=True) if owner == request]
+        return tuple(Completion(tuple(i), tuple(p), "stop" if end else "length", self._version) for i, p, end in rows)
 
 
 class _Lane:
