@@ -45,9 +45,9 @@ def small_llama(folder: Path, *, tied: bool) -> Policy:
 
 
 def change(policy: Policy, seed: int = 7) -> None:
-    """Move every weight, as an update would, and count the update."""
+    """Move every weight that learns, as an update would, and count the update."""
     generator = torch.Generator().manual_seed(seed)
     with torch.no_grad():
-        for parameter in policy.model.parameters():
+        for parameter in (one for one in policy.model.parameters() if one.requires_grad):
             parameter.add_(0.1 * torch.randn(parameter.shape, generator=generator))
     policy.version += 1

@@ -16,6 +16,7 @@ import torch
 
 from veredicto_trainer.engines.engine import Request, Sampling, SyncProof
 from veredicto_trainer.policy import Policy
+from veredicto_trainer.policy_loading import save_whole
 from veredicto_trainer.rollouts import Completion, Finish
 
 Sync = Literal["reload", "transfer", "lora"]
@@ -41,6 +42,9 @@ class Sample:
 
 class Backend(Protocol):
     """A vLLM somewhere."""
+
+    takes_adapters: bool
+    """Whether it wants the adapter alone, its base already there; otherwise a whole model."""
 
     def load(self, folder: Path, version: str) -> None:
         """Take over the weights in a folder, forget every cached prefix, and answer to this version from now on."""
@@ -89,7 +93,10 @@ class VllmEngine:
         folder = self._folder / f"version-{policy.version}"
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir(parents=True)
-        policy.save(folder)
+        if self._backend.takes_adapters:
+            policy.save(folder)
+        else:
+            save_whole(policy, folder)
         self._backend.load(folder, folder.name)
         gap = self._gap(policy)
         label = self._backend.version().removeprefix("version-")

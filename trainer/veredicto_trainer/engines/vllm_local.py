@@ -25,6 +25,7 @@ class LocalVllm:
     """
 
     def __init__(self, *, sync: Sync = "reload", base: Path | None = None, options: dict[str, Any]) -> None:
+        self.takes_adapters = sync == "lora"
         self._sync = sync
         self._base = base
         self._options = options

@@ -33,6 +33,7 @@ class VllmServer:
         self, url: str, model: str, *, sync: Sync = "reload", concurrency: int = 64, timeout_s: float = 600.0
     ) -> None:
         self._url = url.rstrip("/")
+        self.takes_adapters = sync == "lora"
         self._model = model
         self._sync = sync
         self._served = model
