@@ -7,7 +7,7 @@ export GOMP_SPINCOUNT := 0
 export HF_HUB_OFFLINE := 1
 export TOKENIZERS_PARALLELISM := false
 
-.PHONY: venv demo serve test lint types imports pytest bench bench-trainer compose-test openapi versions clean
+.PHONY: venv demo serve test lint types imports pytest bench bench-trainer compose-test vllm-test openapi versions clean
 
 venv: .venv/.made
 
@@ -20,8 +20,8 @@ venv: .venv/.made
 test: lint types imports pytest
 
 lint: venv
-	$(BIN)/ruff check proto services trainer tests bench deploy
-	$(BIN)/ruff format --check proto services trainer tests bench deploy
+	$(BIN)/ruff check proto services trainer tests tests_vllm bench deploy
+	$(BIN)/ruff format --check proto services trainer tests tests_vllm bench deploy
 
 types: venv
 	$(BIN)/mypy
@@ -66,5 +66,17 @@ bench-trainer: .venv-trl/.made
 compose-test: venv
 	$(BIN)/python deploy/compose_test.py
 
+# The vLLM engine against a real vLLM on the CPU, in a virtual environment of its own; never skips.
+.venv-vllm/.made: pyproject.toml constraints-vllm.txt
+	$(PYTHON) -m venv .venv-vllm
+	.venv-vllm/bin/pip install -q --no-deps -r constraints-vllm.txt
+	.venv-vllm/bin/pip install -q --no-deps -e .
+	touch $@
+
+vllm-test: venv .venv-vllm/.made
+	HF_HUB_OFFLINE=1 VLLM_NO_USAGE_STATS=1 VLLM_LOGGING_LEVEL=ERROR VLLM_CPU_KVCACHE_SPACE=1 \
+	VLLM_CPU_OMP_THREADS_BIND=nobind OMP_NUM_THREADS=2 \
+	.venv-vllm/bin/python -m pytest -c tests_vllm/pytest.ini --rootdir . tests_vllm
+
 clean:
-	rm -rf .venv .venv-trl runs bench/results build
+	rm -rf .venv .venv-trl .venv-vllm runs bench/results build

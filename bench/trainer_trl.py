@@ -16,9 +16,10 @@ from typing import Any
 import numpy as np
 import torch
 import trl
+from trl import GRPOTrainer
+
 from bench.figures import Figure, publish
 from tests.trl_cases import ours
-from trl import GRPOTrainer
 
 CASES = Path(__file__).parent.parent / "tests" / "cases" / "trl_losses.json"
 LENGTHS = (5, 8, 1, 3, 7, 2)

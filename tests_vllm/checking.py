@@ -31,7 +31,9 @@ def follows(backend: Backend, policy: Policy, folder: Path) -> list[list[tuple[C
         assert proof.version == policy.version == version
         assert proof.logprob_gap <= TOLERANCE
         sampled.append(engine.generate(REQUESTS, Sampling(ROOM)))
-        gap = max(distance(policy, sampled[-1]), distance(policy, engine.generate(REQUESTS, Sampling(ROOM, greedy=True))))
+        gap = max(
+            distance(policy, sampled[-1]), distance(policy, engine.generate(REQUESTS, Sampling(ROOM, greedy=True)))
+        )
         assert gap <= TOLERANCE, f"version {version}: {gap}"
         assert engine.generate(REQUESTS, Sampling(ROOM)) == sampled[-1], "a seed must give the same tokens again"
         assert distance_to_previous(policy, sampled, version) > 0.01, "the update is too small to be seen"

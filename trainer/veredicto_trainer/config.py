@@ -10,12 +10,20 @@ from typing import Annotated, Literal
 
 from pydantic import Field, ValidationError, model_validator
 
+from veredicto_trainer.engines.engine_config import WHERE, EngineSection
 from veredicto_trainer.errors import ConfigFault
 from veredicto_trainer.loss_config import LossFields
 from veredicto_trainer.policy_config import PolicySection
 from veredicto_trainer.section import Positive, Section, Share
 
-MOVABLE: set[str] = {"output", "service", "checkpoint", "alarm", "log"}
+MOVABLE: dict[str, bool | set[str]] = {
+    "output": True,
+    "service": True,
+    "checkpoint": True,
+    "alarm": True,
+    "log": True,
+    "engine": WHERE,
+}
 """What may differ between a run and its resumption, since it cannot change what is learnt (but for `service.pins`)."""
 
 
@@ -177,6 +185,8 @@ class TrainerConfig(Section):
     """What learns."""
     warm_start: WarmStartSection | None = None
     """Supervised steps first; leave out for none (`[policy.scratch]` needs it)."""
+    engine: EngineSection = EngineSection()
+    """What samples."""
     mode: ModeSection = ModeSection()
     """Which weights sample."""
     grpo: GrpoSection
@@ -196,6 +206,12 @@ class TrainerConfig(Section):
             raise ValueError(
                 "a policy from [policy.scratch] writes nothing sensible before a [warm_start]; add that table"
             )
+        return self
+
+    @model_validator(mode="after")
+    def _engine_fits(self) -> TrainerConfig:
+        if self.engine.kind != "hf" and self.engine.sync == "lora" and self.policy.lora is None:
+            raise ValueError("engine.sync is `lora` but no adapter is trained; add [policy.lora] or use `reload`")
         return self
 
     @model_validator(mode="after")

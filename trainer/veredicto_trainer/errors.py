@@ -7,6 +7,7 @@
     ├── TooFewRewards      the service could not score too large a share of a step
     ├── DivergenceFault    gradients stay without finite values
     ├── StaleSample        a completion is older than its mode allows; nothing was learnt from it
+    ├── EngineFault        the rollout engine cannot be reached, or refused what it was asked
     ├── SyncFault          the rollout engine does not hold the weights that it was given
     ├── LedgerFault        a group would change its state in a way that the ledger does not allow
     ├── Collapse           the alarm stopped a run that no longer learns
@@ -46,6 +47,10 @@ class DivergenceFault(TrainerError):
 
 class StaleSample(TrainerError):
     """A completion is older than its mode allows; nothing was learnt from it."""
+
+
+class EngineFault(TrainerError):
+    """The rollout engine cannot be reached, or refused what it was asked."""
 
 
 class SyncFault(TrainerError):

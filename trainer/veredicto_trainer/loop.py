@@ -24,8 +24,8 @@ from veredicto_trainer.alarm import Alarm
 from veredicto_trainer.checkpoints import Checkpoint, Checkpoints, Position, write_folder
 from veredicto_trainer.config import TrainerConfig
 from veredicto_trainer.console import StepView
+from veredicto_trainer.engines.choice import configured_engine
 from veredicto_trainer.engines.engine import Engine
-from veredicto_trainer.engines.hf import HfEngine
 from veredicto_trainer.errors import Stopped, TrainerError
 from veredicto_trainer.evaluate import Examination, examine, load_or
 from veredicto_trainer.identity import RunIdentity, identify
@@ -75,7 +75,7 @@ def train(
         client: the verifier service.
         console: where a person looks.
         should_stop: asked after each step and while waiting; True writes a checkpoint and ends the run early.
-        fresh_engine: makes the rollout engine for a policy; the embedded one by default.
+        fresh_engine: makes the rollout engine for a policy; the configured one by default.
 
     Raises:
         TrainerError: see `errors.py`; what is on disk can be resumed.
@@ -97,7 +97,7 @@ def train(
         tasks.test, tasks.digest, policy, max_new_tokens=config.eval.max_new_tokens or room, shots=shots
     )
     reference = reference_policy(config, policy)
-    engine = fresh_engine(policy) if fresh_engine else HfEngine(policy, batch_size=config.grpo.generation_batch)
+    engine = fresh_engine(policy) if fresh_engine else configured_engine(config, policy)
     learner = Learner(policy, config.grpo, reference)
     with Rewarder(
         client,

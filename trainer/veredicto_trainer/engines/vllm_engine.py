@@ -20,7 +20,7 @@ from veredicto_trainer.policy_loading import save_whole
 from veredicto_trainer.rollouts import Completion, Finish
 
 Sync = Literal["reload", "transfer", "lora"]
-"""How weights are handed over: a folder that is read again, vLLM's weight-transfer API, or an adapter of that version."""
+"""How weights are handed over: a folder that is read again, vLLM's weight-transfer API, or an adapter per version."""
 
 PROBE_TOKENS = 16
 _INT63 = 2**63 - 1

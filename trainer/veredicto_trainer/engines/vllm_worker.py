@@ -1,4 +1,4 @@
-"""What runs inside vLLM's worker: reading weights from a folder so that a tied output layer follows, and a file transfer.
+"""What runs inside vLLM's worker: weights read from a folder, in such a way that a tied output layer follows.
 
 vLLM finds `VeredictoWorker` by `worker_extension_cls` and `FileTransfer` by the entry point `vllm.general_plugins`.
 On a CPU vLLM packs each matrix for oneDNN when it is loaded; a tied output layer is packed apart from the embedding
@@ -37,18 +37,18 @@ class VeredictoWorker:
 
 
 @dataclass
-class FileInit(WeightTransferInitInfo):
+class FileInit(WeightTransferInitInfo):  # type: ignore[misc] # vllm is no dependency
     """Nothing has to be agreed on beforehand."""
 
 
 @dataclass
-class FileUpdate(WeightTransferUpdateInfo):
+class FileUpdate(WeightTransferUpdateInfo):  # type: ignore[misc] # vllm is no dependency
     """Where the weights lie."""
 
     folder: str
 
 
-class FileTransfer(WeightTransferEngine[FileInit, FileUpdate]):
+class FileTransfer(WeightTransferEngine[FileInit, FileUpdate]):  # type: ignore[misc] # vllm is no dependency
     """vLLM's weight-transfer protocol over a shared folder: works without NCCL, and on a CPU."""
 
     init_info_cls = FileInit
