@@ -33,7 +33,7 @@ class EngineSection(Section):
     """Requests in flight at once to a server."""
     timeout_s: Annotated[float, Field(gt=0)] = 600.0
     """Seconds to wait for one answer of a server."""
-    options: dict[str, bool | int | float | str] = Field(default_factory=dict)
+    options: dict[str, bool | int | float | str] = {}  # noqa: RUF012 - pydantic copies it
     """Further arguments of `vllm.LLM`, for `vllm`: `dtype`, `max_model_len`, `gpu_memory_utilization` and others."""
 
     @model_validator(mode="after")
