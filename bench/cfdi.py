@@ -24,9 +24,9 @@ from lxml import etree
 sys.path.append(str(Path(__file__).parent.parent))
 
 from figures import Figure, publish
+
 from tests.cfdi_builder import build_invoice
 from tests.cfdi_requests import ISR_10, IVA_HELD, line, request
-
 from veredicto_verifier.verifier import Answer, Completion, Context, Grade
 from veredicto_verifier.verifiers.cfdi import VERIFIER as CFDI
 from veredicto_verifier.verifiers.cfdi.build import INVOICE, ROOT
