@@ -315,6 +315,27 @@ def test_a_pack_fixture_that_is_no_sql_text_is_unknown(tmp_path: Path, name: str
     assert fault.value.code == "task.unknown_fixture"
 
 
+@pytest.mark.parametrize(
+    ("field", "place"),
+    [
+        ({"fixtures": ["nope"]}, "$.fixtures[0]: "),
+        ({"fixtures": [{"script": SCRIPT}, {"script": ""}]}, "$.fixtures[1]: "),
+        ({"fixtures": [{"script": SCRIPT, "x": 1}]}, "$.fixtures[0]: "),
+        ({"fixtures": [3]}, "$.fixtures[0]: "),
+        ({"as_of": "2024-13-01"}, "$.as_of: "),
+        ({"as_of": "0001-01-01T00:00:00+23:00"}, "$.as_of: "),
+        ({"numeric": {"rel_tol": 5}}, "$.numeric.rel_tol: "),
+        ({"gold": {}}, "$.gold: "),
+    ],
+)
+def test_a_broken_spec_is_told_by_its_place(field: dict[str, Any], place: str) -> None:
+    raw = {"fixtures": [{"script": SCRIPT}], "gold": {"sql": "SELECT a FROM t"}, **field}
+    with pytest.raises(TaskFault) as fault:
+        parse_spec("sql", raw, {"sql": VERIFIER})
+    assert fault.value.code == "task.spec_invalid"
+    assert fault.value.message.startswith(place)
+
+
 def test_a_pack_fixture_that_changed_on_disk_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "small.sql"
     path.write_text("CREATE TABLE t(a INTEGER, b VARCHAR); -- as loaded", encoding="utf-8")
@@ -353,6 +374,48 @@ def test_a_failed_query_gives_a_short_reason(fixture: OpenFixture) -> None:
         budget.run(fixture.cursor(), f"SELECT {'x' * 500} FROM t", 1)
     assert len(failed.value.reason) <= 100
     assert not failed.value.broken
+
+
+LEAKS = """
+b::INTEGER
+(b || '!')::DATE
+sum(a)::TINYINT
+sum(a) * 1e18::HUGEINT * 1e18::HUGEINT
+strptime(b, '%Y')
+make_date(a, a, a)
+date_part(b, DATE '2024-01-01')
+regexp_matches('x', '(' || b)
+b::JSON -> 'a'
+b::ENUM('q')
+from_base64(b)
+b::UUID
+a::DECIMAL(3,1)
+('it''s ' || b)::INTEGER
+(chr(10) || b)::INTEGER
+('"' || b)::DATE
+"""
+
+
+@pytest.mark.parametrize("expression", LEAKS.split("\n")[1:-1])
+def test_no_reason_tells_what_the_fixture_holds(expression: str) -> None:
+    script = "CREATE TABLE t(a INTEGER, b VARCHAR); INSERT INTO t VALUES (777123, 'it''s a secret');"
+    grade = graded(f"SELECT {expression} FROM t", fixtures=[{"script": script}], gold={"sql": "SELECT a FROM t"})
+    assert grade.checks[-1].code == "sql.failed"
+    assert "777" not in grade.checks[-1].reason
+    assert "secret" not in grade.checks[-1].reason
+
+
+@pytest.mark.parametrize(
+    ("answer", "shown"),
+    [
+        ("SELECT nope FROM t", 'Referenced column "nope" not found'),
+        ("SELECT 'x12'::INTEGER FROM t", "Could not convert string 'x12' to INT32"),
+        ("SELECT b::INTEGER FROM t", "Could not convert string …"),
+        ("SELECT 300::TINYINT FROM t", "value 300 can't be cast"),
+    ],
+)
+def test_a_reason_keeps_what_the_answer_itself_says(answer: str, shown: str) -> None:
+    assert shown in graded(answer).checks[-1].reason
 
 
 def test_gold_stays_outside_the_database_and_its_rows_out_of_every_reason() -> None:

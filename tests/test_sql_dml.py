@@ -17,6 +17,8 @@ INSERT INTO accounts VALUES (1, 'Lima', 10.00, 0.1, '2024-01-01'), (2, 'Lima', 5
   (3, 'Quito', 7.25, NULL, '2024-03-01'), (4, NULL, 0.00, 0.3, NULL);
 CREATE TABLE log(id INTEGER, note VARCHAR);
 INSERT INTO log VALUES (1, 'a'), (1, 'a'), (2, 'b');
+CREATE SCHEMA other;
+CREATE TABLE other.accounts AS FROM accounts;
 CREATE VIEW rich AS SELECT * FROM accounts WHERE balance > 6;
 """
 UPDATE = "UPDATE accounts SET balance = balance + 1 WHERE branch = 'Lima'"
@@ -38,6 +40,14 @@ def graded(gold: str, *answers: str, **fields: Any) -> list[Grade]:
         ("INSERT INTO log VALUES (3, 'c')", "INSERT INTO log (note, id) SELECT 'c', max(id) + 1 FROM log"),
         ("UPDATE accounts SET rate = rate * 3", "UPDATE accounts SET rate = rate + rate + rate"),
         ("DELETE FROM accounts", "DELETE FROM accounts WHERE true"),
+        ("DELETE FROM accounts", "TRUNCATE accounts;"),
+        ("TRUNCATE TABLE accounts", "DELETE FROM accounts"),
+        (UPDATE, UPDATE + "; -- done; \u00e9"),
+        (UPDATE, "-- first;\n" + UPDATE + " /* 'a */ ; ;\n/* ; */"),
+        (UPDATE + "; -- gold", UPDATE + " RETURNING id, balance;"),
+        (UPDATE, "UPDATE MEMORY.Main.Accounts SET balance = balance + 1 WHERE branch = 'Lima'"),
+        ("UPDATE other.accounts SET balance = 0", "UPDATE Memory.other.ACCOUNTS SET balance = balance - balance"),
+        ("UPDATE accounts SET branch = 'a;--'", "UPDATE accounts SET branch = $$a;--$$;;"),
     ],
 )
 def test_another_change_with_the_same_rows_is_right(gold: str, answer: str) -> None:
@@ -57,9 +67,19 @@ def test_another_change_with_the_same_rows_is_right(gold: str, answer: str) -> N
         (UPDATE, "SELECT * FROM accounts", "sql.not_write"),
         (UPDATE, "CREATE TABLE z AS SELECT 1 AS a", "sql.not_write"),
         (UPDATE, "DROP TABLE accounts", "sql.not_write"),
-        (UPDATE, "TRUNCATE accounts", "sql.not_write"),
+        (UPDATE, "TRUNCATE accounts", "sql.values"),
         (UPDATE, "COPY accounts TO '/tmp/x.csv'", "sql.not_write"),
-        (UPDATE, "UPDATE accounts SET balance = 1 RETURNING *", "sql.not_write"),
+        (UPDATE, "UPDATE accounts SET balance = 1 RETURNING *", "sql.row_count"),
+        (UPDATE, "MERGE INTO accounts USING log ON accounts.id = log.id WHEN MATCHED THEN DELETE", "sql.not_write"),
+        (UPDATE, "BEGIN", "sql.not_write"),
+        (UPDATE, "COMMIT", "sql.not_write"),
+        (UPDATE, UPDATE + " RETURNING 1) SELECT count(*) FROM (SELECT 1); --", "sql.syntax"),
+        (UPDATE, "UPDATE other.accounts SET balance = balance + 1 WHERE branch = 'Lima'", "sql.other_table"),
+        (UPDATE, "UPDATE accounts SET branch = current_schema WHERE branch = 'Lima'", "sql.metadata"),
+        ("UPDATE other.accounts SET balance = 0", "UPDATE other.accounts SET balance = 1", "sql.row_count"),
+        ("UPDATE other.accounts SET balance = 0", "DELETE FROM other.accounts", "sql.row_count"),
+        ("UPDATE other.accounts SET balance = 0", "DELETE FROM accounts WHERE false", "sql.other_table"),
+        ("UPDATE other.accounts SET balance = 0", "UPDATE accounts SET balance = 0", "sql.other_table"),
         (UPDATE, UPDATE + "; DELETE FROM log", "sql.statements"),
         (UPDATE, "WITH d AS (DELETE FROM log RETURNING *) " + UPDATE, "sql.write"),
         (UPDATE, "WITH veredicto_change AS (DELETE FROM log RETURNING *) " + UPDATE, "sql.write"),
@@ -120,6 +140,14 @@ def test_a_gold_that_is_no_repeatable_change_is_a_broken_task(gold: str, code: s
     with pytest.raises(TaskFault) as fault:
         graded(gold, fixtures=[{"script": SCRIPT + more}])
     assert fault.value.code == code
+
+
+def test_a_fixture_with_triggers_is_refused_since_one_table_is_compared() -> None:
+    trigger = "CREATE TRIGGER x AFTER INSERT ON log FOR EACH STATEMENT DELETE FROM accounts;"
+    with pytest.raises(TaskFault) as fault:
+        graded("INSERT INTO log VALUES (3, 'c')", fixtures=[{"script": SCRIPT + trigger}])
+    assert fault.value.code == "task.spec_invalid"
+    assert fault.value.message.startswith("$.fixtures[0]: ")
 
 
 @pytest.mark.parametrize("field", [{"columns": "by_name"}, {"order": "always"}, {"duplicates": "set"}])

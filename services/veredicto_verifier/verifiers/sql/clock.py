@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-from datetime import UTC, datetime
 from typing import Any
 
 from veredicto_verifier.verifiers.sql.fixtures import OpenFixture
+from veredicto_verifier.verifiers.sql.spec import moment
 
 _KINDS = {
     "DATE": ("current_date", "today"),
@@ -17,16 +17,6 @@ _KINDS = {
 }
 """DuckDB types with the keywords and functions that give the clock as one."""
 _KIND_OF = {name: kind for kind, names in _KINDS.items() for name in names}
-
-
-def moment(as_of: str) -> datetime:
-    """The moment that an ISO date or time names, in UTC and without a zone.
-
-    Raises:
-        ValueError: it is neither.
-    """
-    parsed = datetime.fromisoformat(as_of)
-    return parsed if parsed.tzinfo is None else parsed.astimezone(UTC).replace(tzinfo=None)
 
 
 def freeze(tree: dict[str, Any], as_of: str, fixture: OpenFixture) -> dict[str, Any]:

@@ -14,6 +14,7 @@ from functools import lru_cache
 
 import duckdb
 
+from veredicto_verifier.errors import TaskFault
 from veredicto_verifier.verifiers.sql.prepared import database_file, run_script
 from veredicto_verifier.verifiers.sql.sources import Source, volatile_script
 from veredicto_verifier.verifiers.sql.sqlite_fixtures import SqliteFixture, open_sqlite
@@ -49,6 +50,7 @@ class OpenFixture:
         self.tables = frozenset(_names(self.reader, "SELECT table_name FROM duckdb_tables() WHERE NOT internal"))
         self.tables |= frozenset(_names(self.reader, "SELECT view_name FROM duckdb_views() WHERE NOT internal"))
         self.macros = frozenset(_names(self.reader, "SELECT function_name FROM duckdb_functions() WHERE NOT internal"))
+        (self._catalog,) = _names(self.reader, "SELECT current_database()")
         self.reader.execute(_SERIALISE)
         self.memo: dict[object, object] = {}
 
@@ -58,6 +60,13 @@ class OpenFixture:
         if self._schema is not None:
             cursor.execute(f"SET schema = '{self._schema}'")
         return cursor
+
+    def path_of(self, table: tuple[str, ...]) -> tuple[str, str]:
+        """Schema and name of the table that a path of one to three parts names in this database."""
+        schema = self._schema or "main"
+        if len(table) == 3 or (len(table) == 2 and table[0].lower() not in (schema, self._catalog)):
+            schema = table[-2]
+        return schema, table[-1]
 
     def serialise(self, sql: str) -> str:
         """DuckDB's syntax tree of `sql` as JSON text."""
@@ -140,7 +149,7 @@ def _load(source: Source) -> duckdb.DuckDBPyConnection:
         volatile_script(script, source)
         connection = connect(":memory:", source, read_only=False)
         run_script(connection, script, source)
-        return connection
+        return _without_triggers(connection, source)
     beside = source.cache if source.cache is not None and source.cache.is_dir() else None  # links need one disk
     with tempfile.TemporaryDirectory(prefix=".veredicto-sql-", dir=beside) as folder:
         path = database_file(source, folder, connect)
@@ -150,7 +159,14 @@ def _load(source: Source) -> duckdb.DuckDBPyConnection:
         connection.execute(f"ATTACH '{path}' AS fixture (READ_ONLY)")
         connection.execute("COPY FROM DATABASE fixture TO memory")
         connection.execute("DETACH fixture")
-        return _hardened(connection)
+        return _without_triggers(_hardened(connection), source)
+
+
+def _without_triggers(connection: duckdb.DuckDBPyConnection, source: Source) -> duckdb.DuckDBPyConnection:
+    """A fixture for `mode: dml`, which compares one table: what a trigger does to another would not be seen."""
+    if _names(connection, "SELECT trigger_name FROM duckdb_triggers()"):
+        raise TaskFault("task.spec_invalid", f"{source.place}: `mode: dml` compares one table; leave triggers out")
+    return connection
 
 
 def connect(path: str, source: Source, *, read_only: bool, hardened: bool = True) -> duckdb.DuckDBPyConnection:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from itertools import accumulate
 
 _AGGREGATES = """
 any_value approx_count_distinct approx_quantile arbitrary arg_max arg_max_null arg_min arg_min_null argmax argmin
@@ -87,7 +88,12 @@ VOLATILE: frozenset[str] = frozenset(
 CLOCK_WORDS = frozenset({"current_date", "current_time", "current_timestamp", "localtime", "localtimestamp"})
 """Keywords that DuckDB's parser leaves as column names and its binder turns into the clock."""
 
-METADATA = re.compile(r"^(duckdb_|pragma_|pg_|sqlite_|information_schema|current_setting|getvariable|sniff_csv|which_)")
+SESSION_WORDS = frozenset({"current_user", "current_role", "session_user", "current_schema", "current_catalog"})
+"""The same for the session: names that are no data."""
+
+METADATA = re.compile(
+    r"^(duckdb_|pragma_|pg_(?!sleep$|typeof$)|sqlite_|information_schema|current_setting|getvariable|sniff_csv|which_)"
+)
 """Names that read the catalog or the settings instead of the data."""
 
 GIANT_MAKERS = frozenset({"repeat", "lpad", "rpad", "range", "generate_series", "list_resize", "format", "printf"})
@@ -103,6 +109,13 @@ _WORDS = re.compile(r"[a-z_][a-z0-9_]*")
 def refused(names: Iterable[str], defined: frozenset[str]) -> list[str]:
     """The names, sorted, that an answer may not call; `defined` are the macros of the fixture."""
     return sorted(name for name in names if name[:1] not in OPERATOR and name not in ALLOWED | defined)
+
+
+def opens_deeper(sql: str, levels: int) -> bool:
+    """Whether more than `levels` parentheses are open at once; those in strings and comments do not count."""
+    if sql.count("(") <= levels:
+        return False
+    return max(accumulate({"(": 1, ")": -1}.get(one, 0) for one in _STRINGS_AND_COMMENTS.sub(" ", sql))) > levels
 
 
 def volatile_words(script: str) -> list[str]:

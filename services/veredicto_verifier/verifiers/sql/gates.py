@@ -21,12 +21,14 @@ from veredicto_verifier.errors import LimitExceeded
 from veredicto_verifier.verifier import Flag
 from veredicto_verifier.verifiers.sql.clock import freeze, text_of
 from veredicto_verifier.verifiers.sql.fixtures import OpenFixture
-from veredicto_verifier.verifiers.sql.functions import METADATA, refused
+from veredicto_verifier.verifiers.sql.functions import METADATA, opens_deeper, refused
 from veredicto_verifier.verifiers.sql.running import BROKEN
 from veredicto_verifier.verifiers.sql.tree import Reading, read
 
 MAX_BYTES = 16_384
 """Longest query, in UTF-8 bytes."""
+MAX_OPEN = 500
+"""Most parentheses open at once: DuckDB's parser takes memory with their square, gigabytes for some thousands."""
 MAX_REFERENCES = 256
 """Most table references with every CTE expanded: twenty CTEs that double each other make a million."""
 
@@ -49,8 +51,8 @@ class Admitted:
     statement: duckdb.Statement
     tree: dict[str, Any]
     flags: tuple[Flag, ...] = ()
-    target: str | None = None
-    """Under `mode: dml` the table that it changes."""
+    target: tuple[str, ...] | None = None
+    """Under `mode: dml` the path (catalog, schema, name; the first ones may be missing) of the table it changes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,15 +81,15 @@ def admit(
     if isinstance(parsed, Refusal):
         return parsed
     if mode == "dml" and parsed.type not in _CHANGES:
-        return Refusal("sql.gate", "sql.not_write", f"{parsed.type.name} is no INSERT, UPDATE or DELETE; write one")
+        return Refusal("sql.gate", "sql.not_write", _not_write(parsed))
     if mode == "query" and parsed.type != duckdb.StatementType.SELECT:
         return Refusal("sql.gate", "sql.not_select", _not_select(parsed))
     try:
-        serialised = json.loads(fixture.serialise(sql if mode == "query" else _as_select(sql)))
+        serialised = _serialised(sql, fixture, mode)
         if serialised.get("error"):
             message = str(serialised.get("error_message", ""))[:100]
             code = "sql.not_select" if mode == "query" else "sql.not_write"
-            wanted = "SELECT" if mode == "query" else "INSERT, UPDATE or DELETE without RETURNING"
+            wanted = "SELECT" if mode == "query" else "INSERT, UPDATE or DELETE"
             return Refusal("sql.gate", code, f"DuckDB does not read it as one {wanted}: {message}")
         tree = serialised["statements"][0]["node"]
         if as_of is not None:
@@ -101,23 +103,46 @@ def admit(
         return Refusal("sql.gate", "sql.too_complex", "the query nests too deeply to be read", broken=broken)
     target = _target(tree) if mode == "dml" else None
     if target is not None:
-        reading.tables.add((target.lower(),))
+        reading.tables.add(tuple(part.lower() for part in target))
     flags = tuple(_flags(reading, fixture))
     for code, reason in _faults(sql, reading, fixture, mode):
         return Refusal("sql.gate", code, reason, flags)
     return Admitted(parsed, tree, flags, target)
 
 
-def _as_select(sql: str) -> str:
-    """A change as the only CTE of a SELECT: DuckDB gives the syntax tree of nothing but a SELECT."""
-    return f"WITH {_CHANGE} AS (\n{sql.strip().rstrip(';')}\nRETURNING 1) SELECT count(*) FROM {_CHANGE}"
+def _serialised(sql: str, fixture: OpenFixture, mode: Literal["query", "dml"]) -> dict[str, Any]:
+    """DuckDB's syntax tree; that of a change (with or without RETURNING) as the only CTE of a SELECT.
+
+    DuckDB gives the tree of nothing but a SELECT.
+    """
+    if mode == "query":
+        return dict(json.loads(fixture.serialise(sql)))
+    change = _without_end(sql)
+    for returning in ("RETURNING 1", ""):
+        text = f"WITH {_CHANGE} AS (\n{change}\n{returning}) SELECT count(*) FROM {_CHANGE}"
+        serialised = dict(json.loads(fixture.serialise(text)))
+        if not serialised.get("error"):
+            break
+    return serialised
 
 
-def _target(tree: dict[str, Any]) -> str:
-    """The table that the change in `_as_select` changes."""
+def _without_end(sql: str) -> str:
+    """A statement without the semicolons and comments behind it."""
+    data = sql.encode()
+    end = len(data)
+    for offset, kind in reversed(duckdb.tokenize(sql)):
+        if kind != duckdb.token_type.comment and data[offset:end].strip() != b";":
+            break
+        end = offset
+    return data[:end].decode()
+
+
+def _target(tree: dict[str, Any]) -> tuple[str, ...]:
+    """The path of the table that the change in `_serialised` changes."""
     (entry,) = tree["cte_map"]["map"]
-    table = entry["value"]["query_node"]["table"]
-    return str(table["table_name"] if isinstance(table, dict) else table)
+    change = entry["value"]["query_node"]
+    named = change["table"] if isinstance(change["table"], dict) else change
+    return tuple(str(part) for part in named["qualified_name"]["path"])
 
 
 def unreadable(sql: str) -> Refusal | None:
@@ -129,6 +154,8 @@ def unreadable(sql: str) -> Refusal | None:
     size = len(sql.encode())
     if size > MAX_BYTES:
         return Refusal("sql.parse", "sql.too_long", f"{size:,} bytes; at most {MAX_BYTES:,} are read")
+    if opens_deeper(sql, MAX_OPEN):
+        return Refusal("sql.gate", "sql.too_complex", f"over {MAX_OPEN} parentheses are open at once; use fewer")
     return None
 
 
@@ -138,6 +165,8 @@ def _parse(sql: str, fixture: OpenFixture) -> duckdb.Statement | Refusal:
         return refusal
     try:
         statements = fixture.reader.extract_statements(sql)
+    except duckdb.OutOfMemoryException as error:
+        raise LimitExceeded("memory") from error
     except duckdb.Error as error:
         first = (str(error).splitlines() or [""])[0][:100]
         broken = isinstance(error, BROKEN)
@@ -153,6 +182,12 @@ def _not_select(statement: duckdb.Statement) -> str:
     if statement.type == duckdb.StatementType.MULTI:
         return "it becomes several statements; give PIVOT its values with IN (…)"
     return f"{statement.type.name} is not a SELECT; write one SELECT"
+
+
+def _not_write(statement: duckdb.Statement) -> str:
+    if statement.type == duckdb.StatementType.MERGE_INTO:
+        return "MERGE is not judged; write INSERT … ON CONFLICT, UPDATE or DELETE"
+    return f"{statement.type.name} is no INSERT, UPDATE or DELETE; write one"
 
 
 def _faults(

@@ -39,7 +39,7 @@ def _sort_keys(
     """The sort key of each row; the whole row's position where DuckDB cannot tell (no ties then)."""
     strict: list[Any] = list(range(len(table.rows)))
     columns = [_output_column(order["expression"], tree, table) for order in orders]
-    hidden = [order["expression"] for order, column in zip(orders, columns, strict=True) if column is None]
+    hidden = [_key(order, fixture) for order, column in zip(orders, columns, strict=True) if column is None]
     extra: list[tuple[Any, ...]] = [() for _ in table.rows]
     if hidden:
         found = _with_hidden(hidden, tree, fixture, table, forms)
@@ -50,6 +50,15 @@ def _sort_keys(
     if any(column == _ALL for column in visible):
         return list(table.rows)
     return [(*(row[i] for i in visible), *more) for row, more in zip(table.rows, extra, strict=True)]
+
+
+def _key(order: dict[str, Any], fixture: OpenFixture) -> dict[str, Any]:
+    """What equal sort keys share: the expression, or its rank where a collation decides what is equal."""
+    if order["expression"].get("class") != "COLLATE":
+        return dict(order["expression"])
+    ranked = json.loads(fixture.serialise("SELECT dense_rank() OVER (ORDER BY 1)"))
+    window = dict(ranked["statements"][0]["node"]["select_list"][0])
+    return {**window, "orders": [order]}
 
 
 def _output_column(expression: dict[str, Any], tree: dict[str, Any], table: Table) -> int | None:

@@ -29,10 +29,16 @@ def outcome(admitted: Admitted, fixture: OpenFixture, forms: Forms, max_rows: in
 
 
 def _change(
-    statement: duckdb.Statement, target: str, fixture: OpenFixture, forms: Forms, max_rows: int, budget: Budget
+    statement: duckdb.Statement,
+    target: tuple[str, ...],
+    fixture: OpenFixture,
+    forms: Forms,
+    max_rows: int,
+    budget: Budget,
 ) -> Table:
     """The rows that a change removes from its table (first column `-`) and adds to it (`+`); it is rolled back."""
-    select = "SELECT * FROM " + '"' + target.replace('"', '""') + '"'
+    path = fixture.path_of(target)
+    select = "SELECT * FROM " + ".".join('"' + part.replace('"', '""') + '"' for part in path)
     cursor = fixture.cursor()
     try:
         before = _unchanged(select, cursor, fixture, forms)
@@ -47,7 +53,7 @@ def _change(
     left, right = Counter(before.rows), Counter(after.rows)
     rows: list[Row] = [("-", *row) for row in (left - right).elements()]
     rows += [("+", *row) for row in (right - left).elements()]
-    return Table((target.lower(), *before.names), (False, *before.approximate), rows)
+    return Table((".".join(path).lower(), *before.names), (False, *before.approximate), rows)
 
 
 def _unchanged(select: str, cursor: duckdb.DuckDBPyConnection, fixture: OpenFixture, forms: Forms) -> Table:

@@ -17,6 +17,7 @@ from typing import Any, Literal, Protocol
 import duckdb
 
 from veredicto_verifier.errors import LimitExceeded
+from veredicto_verifier.verifiers.sql.reasons import engine_reason
 
 _REPEAT_S = 0.005
 """Seconds between two interrupts: DuckDB clears the flag when a query starts, so one can be lost."""
@@ -136,9 +137,9 @@ class Budget:
         except duckdb.InterruptException as error:
             raise LimitExceeded(self._exceeded or "cpu") from error
         except BROKEN as error:
-            raise QueryFailed(_first_line(error), broken=True) from error
+            raise QueryFailed(engine_reason(error, _text(query)), broken=True) from error
         except (duckdb.Error, ValueError, OverflowError) as error:
-            raise QueryFailed(_first_line(error), broken=False) from error
+            raise QueryFailed(engine_reason(error, _text(query)), broken=False) from error
         self.check()
         return result
 
@@ -173,7 +174,5 @@ class Budget:
             return 0.0
 
 
-def _first_line(error: BaseException) -> str:
-    """The first line of DuckDB's message, short: the later ones show the query and candidates."""
-    lines = str(error).splitlines()
-    return lines[0][:100] if lines else type(error).__name__
+def _text(query: duckdb.Statement | str) -> str:
+    return query if isinstance(query, str) else query.query

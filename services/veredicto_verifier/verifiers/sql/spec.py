@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import re
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints, field_validator, model_validator
 
 from veredicto_verifier.verifier import Spec
 
 PARTIAL_CAP = 0.3
 """The most that a wrong query can earn: a reward for closeness must stay far below the reward for being right."""
 
-FixtureName = Annotated[str, StringConstraints(pattern=r"^[^/\s]{1,128}/[^/\s]{1,128}$")]
+_FIXTURE_NAME = r"^[^/\s]{1,128}/[^/\s]{1,128}$"
+FixtureName = Annotated[str, StringConstraints(pattern=_FIXTURE_NAME)]
 
 
 class _Part(BaseModel):
@@ -79,10 +80,39 @@ class Numeric(_Part):
         return self
 
 
+def moment(as_of: str) -> datetime:
+    """The moment that an ISO date or time names, in UTC and without a zone.
+
+    Raises:
+        ValueError: it is neither, or lies outside the years 1 to 9999.
+    """
+    parsed = datetime.fromisoformat(as_of)
+    try:
+        return parsed if parsed.tzinfo is None else parsed.astimezone(UTC).replace(tzinfo=None)
+    except OverflowError as error:
+        raise ValueError("it lies outside the years 1 to 9999") from error
+
+
+def _name_or_script(value: Any) -> Any:
+    """One message for what is neither, instead of one for each form that it might have had."""
+    wanted = 'give "pack/fixture" or {"script": "CREATE TABLE …"}'
+    if isinstance(value, str):
+        if re.fullmatch(_FIXTURE_NAME, value) is None:
+            raise ValueError(f"{value[:60]!r} names no fixture; {wanted}")
+    elif isinstance(value, dict):
+        if not isinstance(value.get("script"), str) or not value["script"] or len(value) > 1:
+            raise ValueError(f"`script`, text that is not empty, and nothing else; {wanted}")
+    elif not isinstance(value, Script):
+        raise ValueError(wanted)  # noqa: TRY004 - pydantic reports no TypeError
+    return value
+
+
 class SqlSpec(Spec):
     """What an SQL answer is judged by."""
 
-    fixtures: Annotated[tuple[FixtureName | Script, ...], Field(min_length=1, max_length=8)]
+    fixtures: Annotated[
+        tuple[Annotated[FixtureName | Script, BeforeValidator(_name_or_script)], ...], Field(min_length=1, max_length=8)
+    ]
     """The databases an answer runs on: `"pack/fixture"` or `{"script": "…"}`; it must be right on all of them."""
     dialect: Literal["duckdb", "sqlite"] = "duckdb"
     """The engine that runs fixtures, gold and answer; nothing is translated from one to the other."""
@@ -107,12 +137,17 @@ class SqlSpec(Spec):
     partial_cap: Annotated[float, Field(ge=0, le=PARTIAL_CAP)] = PARTIAL_CAP
     """The most that a wrong answer can earn under `shaped`; at most 0.3."""
 
+    @field_validator("as_of")
+    @classmethod
+    def _is_a_moment(cls, as_of: str | None) -> str | None:
+        if as_of is not None:
+            moment(as_of)
+        return as_of
+
     @model_validator(mode="after")
-    def _as_of_is_a_moment(self) -> SqlSpec:
-        if self.as_of is not None:
-            datetime.fromisoformat(self.as_of)
-            if self.mode == "dml":
-                raise ValueError("`mode: dml` takes no `as_of`; write the moment into the question")
+    def _as_of_is_for_queries(self) -> SqlSpec:
+        if self.as_of is not None and self.mode == "dml":
+            raise ValueError("`mode: dml` takes no `as_of`; write the moment into the question")
         return self
 
     @model_validator(mode="after")

@@ -9,13 +9,15 @@ from __future__ import annotations
 import functools
 import sqlite3
 import tempfile
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from typing import Any
 
 from veredicto_verifier.errors import LimitExceeded, TaskFault
+from veredicto_verifier.verifiers.sql.reasons import engine_reason
 from veredicto_verifier.verifiers.sql.running import Budget, QueryFailed, Result
 from veredicto_verifier.verifiers.sql.sources import Source, volatile_script
+from veredicto_verifier.verifiers.sql.spec import moment
 
 MAX_VALUE_BYTES = 1_000_000
 PROGRESS_STEPS = 5_000
@@ -38,7 +40,7 @@ format glob group_concat hex ifnull iif instr json json_array json_array_length 
 json_group_object json_object json_quote json_type json_valid julianday lag last_value lead length like likely ln log
 log10 log2 lower ltrim max min mod nth_value ntile nullif octet_length percent_rank pi pow power printf quote radians
 rank replace round row_number rtrim sign sqrt strftime string_agg substr substring sum time total trim trunc typeof
-unhex unicode unixepoch unlikely upper current_date current_time current_timestamp
+unhex unicode unixepoch unlikely upper current_date current_time current_timestamp -> ->>
 """
 ALLOWED = frozenset(_FUNCTIONS.split())
 CLOCK = {"current_date": "date", "current_time": "time", "current_timestamp": "datetime"}
@@ -72,8 +74,8 @@ class SqliteFixture:
         self._budget: Budget | None = None
         names = connection.execute("SELECT name FROM sqlite_master WHERE type IN ('table', 'view')").fetchall()
         self.tables = frozenset(str(name).lower() for (name,) in names)
-        for name in _DATE_FUNCTIONS:
-            connection.create_function(name, -1, functools.partial(self._date, name), deterministic=True)
+        connection.execute("SELECT 1 FROM json_each('[]'), json_tree('[]')").close()  # declared before they are denied
+        _wrap_dates(connection, self._date)
         if as_of is not None:
             for keyword, name in CLOCK.items():
                 connection.create_function(keyword, 0, functools.partial(self._date, name, as_of), deterministic=True)
@@ -122,7 +124,7 @@ class SqliteFixture:
             if self._asked_clock:
                 reason = "it asks for the time of day or the time zone; use fixed values"
                 raise QueryFailed(reason, broken=False, code="sql.nondeterministic") from error
-            raise QueryFailed(str(error).splitlines()[0][:100], broken=False) from error
+            raise QueryFailed(engine_reason(error, sql), broken=False) from error
         finally:
             self._budget = None
             cursor.close()
@@ -150,6 +152,8 @@ class SqliteFixture:
             return self._authorize_function((second or "").lower())
         if action in (sqlite3.SQLITE_SELECT, sqlite3.SQLITE_RECURSIVE):
             return sqlite3.SQLITE_OK
+        if first == "sqlite_master":  # SQLite declares a table-valued function where it first meets one
+            return seen.refuse("sql.function", "it reads a function as a table; only json_each and json_tree may be")
         return seen.refuse("sql.write", "it changes data or settings; only read")
 
     def _authorize_function(self, name: str) -> int:
@@ -160,18 +164,42 @@ class SqliteFixture:
         return sqlite3.SQLITE_OK
 
     def _date(self, name: str, *arguments: Any) -> Any:
-        """A date function of SQLite itself, with the clock and the time zone taken out."""
-        given = list(arguments)
-        first = 1 if name == "strftime" else 0
-        if len(given) <= first:
-            given.append("now")
-        words = [str(value).strip().lower() for value in given[first:]]
-        if words[0] in _NOW and self._clock is not None:
-            given[first], words[0] = self._clock, ""
-        if words[0] in _NOW or _LOCAL & set(words):
+        try:
+            return _date(name, arguments, self._clock)
+        except ClockAsked:
             self._asked_clock = True
-            raise ValueError("the clock")
-        return _plain_date(name, tuple(given))
+            raise
+
+
+class ClockAsked(ValueError):
+    """A date function would give the time of day or the time zone."""
+
+
+def _date(name: str, arguments: tuple[Any, ...], clock: str | None) -> Any:
+    """A date function of SQLite itself, with the clock (unless `clock` stands for it) and the time zone taken out."""
+    given = [_read_as_text(value) for value in arguments]
+    first = 1 if name == "strftime" else 0
+    if len(given) <= first:
+        given.append("now")
+    words = [str(value).strip().lower() for value in given[first:]]
+    if words[0] in _NOW and clock is not None:
+        given[first], words[0] = clock, ""
+    if words[0] in _NOW or _LOCAL & set(words):
+        raise ClockAsked(name)
+    return _plain_date(name, tuple(given))
+
+
+def _wrap_dates(connection: sqlite3.Connection, date: Callable[..., Any]) -> None:
+    """Put `date(name, *arguments)` in the place of SQLite's date functions."""
+    for name in _DATE_FUNCTIONS:
+        connection.create_function(name, -1, functools.partial(date, name), deterministic=True)
+
+
+def _read_as_text(value: Any) -> Any:
+    """A text or blob as SQLite's date functions read it: as text that ends at the first NUL."""
+    if isinstance(value, bytes):
+        value = value.decode(errors="replace")
+    return value.split("\0")[0] if isinstance(value, str) else value
 
 
 @functools.lru_cache(maxsize=4096)
@@ -182,9 +210,7 @@ def _plain_date(name: str, arguments: tuple[Any, ...]) -> Any:
 
 def sqlite_moment(as_of: str) -> str:
     """A moment as SQLite writes it, in UTC."""
-    parsed = datetime.fromisoformat(as_of)
-    plain = parsed if parsed.tzinfo is None else parsed.astimezone(UTC).replace(tzinfo=None)
-    return plain.isoformat(sep=" ", timespec="seconds")
+    return moment(as_of).isoformat(sep=" ", timespec="seconds")
 
 
 @functools.lru_cache(maxsize=1)
@@ -200,26 +226,46 @@ def open_sqlite(source: Source) -> SqliteFixture:
     """
     if source.is_archive():
         raise TaskFault("task.unknown_fixture", f"{source.place}: SQLite takes a .sql script, not an archive")
-    script = source.script()
-    volatile_script(script, source)
     with tempfile.TemporaryDirectory(prefix="veredicto-sqlite-") as folder:
         path = f"{folder}/fixture.db"
-        writer = sqlite3.connect(path, isolation_level=None)
-        try:
-            writer.set_authorizer(_only_inside)
-            writer.set_progress_handler(lambda: 0, PROGRESS_STEPS)  # signals are handled there
-            writer.executescript(script)
-        except (sqlite3.Error, ValueError) as error:
-            first = str(error).splitlines()[0][:150]
-            raise TaskFault("task.spec_invalid", f"{source.place}: the script fails: {first}") from error
-        finally:
-            writer.close()
+        _build(path, source)
         # Without the cache of statements each query is prepared, and so authorized, anew.
         location = f"file:{path}?mode=ro&immutable=1"
         reader = sqlite3.connect(location, uri=True, isolation_level=None, cached_statements=0)
         for pragma in ("temp_store = MEMORY", "query_only = ON", "trusted_schema = OFF", "cache_size = -16000"):
             reader.execute(f"PRAGMA {pragma}")
         return SqliteFixture(reader, None if source.as_of is None else sqlite_moment(source.as_of))
+
+
+def _build(path: str, source: Source) -> None:
+    """Run the fixture's script into a file."""
+    script = source.script()
+    volatile_script(script, source)
+    asked: list[str] = []
+
+    def date(name: str, *arguments: Any) -> Any:
+        try:
+            return _date(name, arguments, None)
+        except ClockAsked:
+            asked.append(name)
+            raise
+
+    writer = sqlite3.connect(path, isolation_level=None)
+    try:
+        _wrap_dates(writer, date)
+        writer.set_authorizer(_only_inside)
+        writer.set_progress_handler(lambda: 0, PROGRESS_STEPS)  # signals are handled there
+        writer.executescript(script)
+    except (sqlite3.Error, ValueError) as error:
+        first = str(error).splitlines()[0][:150]
+        if asked:
+            message = f"{source.place}: the script asks {asked[0]} for the clock, whose value differs from run to run"
+            raise TaskFault("task.gold_volatile", message) from error
+        if "interrupted" in first:  # by the worker's timer, whose exception SQLite swallows
+            raise LimitExceeded("cpu") from error
+        raise TaskFault("task.spec_invalid", f"{source.place}: the script fails: {first}") from error
+    finally:
+        writer.close()
 
 
 def _only_inside(action: int, *_details: object) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sqlite3
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -20,6 +21,11 @@ from veredicto_verifier.verifiers.sql.spec import SqlSpec
 from veredicto_verifier.verifiers.sql.sqlite_fixtures import SqliteFixture
 from veredicto_verifier.verifiers.sql.values import Forms, Table
 
+_PIECES = re.compile(
+    r"""'[^']*' | "[^"]*" | `[^`]*` | \[[^\]]*\] | (?P<behind> --[^\n]* | /\*(?:(?!\*/).)*(?:\*/)? | [\s;]+ ) | .""",
+    re.DOTALL | re.VERBOSE,
+)
+
 
 @dataclass(frozen=True, slots=True)
 class SqliteAdmitted:
@@ -34,6 +40,9 @@ def admit_sqlite(sql: str, fixture: SqliteFixture) -> SqliteAdmitted | Refusal:
     refusal = unreadable(sql)
     if refusal is not None:
         return refusal
+    sql = _without_end(sql)
+    if not sql:
+        return Refusal("sql.parse", "sql.empty", "the answer holds no statement")
     tree = _parsed(sql)
     flags = [Flag("constant_select", "no item of its select list depends on the data")] if _is_constant(tree) else []
     if _first_word(sql) not in ("select", "with", "values"):
@@ -105,6 +114,15 @@ def _refusal(error: sqlite3.Error, fixture: SqliteFixture, flags: list[Flag]) ->
     return Refusal("sql.run", "sql.failed", message, tuple(flags))
 
 
+def _without_end(sql: str) -> str:
+    """A statement without the semicolons and comments behind it; in front of them they stay."""
+    end = 0
+    for piece in _PIECES.finditer(sql):
+        if not piece["behind"]:
+            end = piece.end()
+    return sql[:end]
+
+
 def _first_word(sql: str) -> str:
     """The first word behind comments and blanks, lower case."""
     text = sql.lstrip()
@@ -143,7 +161,7 @@ def _ties(sql: str, table: Table, fixture: SqliteFixture, forms: Forms, budget: 
     if order is None:
         return None
     columns = [_output_column(item.this, tree, table) for item in order.expressions]
-    hidden = [item.this.copy() for item, column in zip(order.expressions, columns, strict=True) if column is None]
+    hidden = [_key(item) for item, column in zip(order.expressions, columns, strict=True) if column is None]
     wide = table
     if hidden:
         if not isinstance(tree, exp.Select):
@@ -158,6 +176,15 @@ def _ties(sql: str, table: Table, fixture: SqliteFixture, forms: Forms, budget: 
     for index, key in enumerate(keys):
         ties.append(ties[-1] if index and key == keys[index - 1] else index)
     return tuple(ties)
+
+
+def _key(item: exp.Expr) -> exp.Expr:
+    """What equal sort keys share: the expression, or its rank where a collation decides what is equal."""
+    if isinstance(item.this, exp.Collate):
+        ranked: exp.Expr = sqlglot.parse_one(f"DENSE_RANK() OVER (ORDER BY {item.sql('sqlite')})", read="sqlite")
+        return ranked
+    expression: exp.Expr = item.this
+    return expression.copy()
 
 
 def _output_column(item: exp.Expr, tree: exp.Expr, table: Table) -> int | None:

@@ -6,7 +6,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from veredicto_verifier.verifiers.sql.functions import BY_NAME, CLOCK_WORDS, GIANT, GIANT_MAKERS, METADATA, VOLATILE
+from veredicto_verifier.verifiers.sql.functions import (
+    BY_NAME,
+    CLOCK_WORDS,
+    GIANT,
+    GIANT_MAKERS,
+    METADATA,
+    SESSION_WORDS,
+    VOLATILE,
+)
 
 QUERY_NODES = frozenset({"SELECT_NODE", "SET_OPERATION_NODE", "RECURSIVE_CTE_NODE", "CTE_NODE"})
 """The query nodes that only read; `INSERT_QUERY_NODE` and the like stand inside CTEs since DuckDB 2.0."""
@@ -85,8 +93,11 @@ def _note(node: Node, scope: Mapping[str, int], reading: Reading) -> int:
         _note_function(node, reading)
     if kind == "COLUMN_REF":
         names = node.get("column_names", ())
-        if len(names) == 1 and names[0].lower() in CLOCK_WORDS:
-            reading.volatile.add(names[0].lower())
+        word = names[0].lower() if len(names) == 1 else ""
+        if word in CLOCK_WORDS:
+            reading.volatile.add(word)
+        elif word in SESSION_WORDS:
+            reading.metadata.add(word)
     elif kind == "VALUE_PARAMETER":
         reading.parameters = True
     elif kind == "SHOW_REF":
@@ -110,8 +121,8 @@ def _note_function(node: Node, reading: Reading) -> None:
     arguments = [argument.get("expression") for argument in node.get("arguments", ())]
     reading.functions.add(name)
     if name in BY_NAME and len(arguments) > 1:
-        reading.functions.add(_constant_text(arguments[1]) or "a function by a computed name")
-    if METADATA.match(name) and name not in {"pg_typeof"}:
+        reading.functions.add(_constant_text(arguments[1]) or "named by a computed text")
+    if METADATA.match(name):
         reading.metadata.add(name)
     if name in VOLATILE or (name == "age" and len(arguments) == 1):
         reading.volatile.add(name)

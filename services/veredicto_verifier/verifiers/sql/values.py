@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 import uuid
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -17,6 +18,8 @@ Row = tuple[Any, ...]
 _PLAIN = frozenset(
     "TINYINT SMALLINT INTEGER BIGINT HUGEINT UTINYINT USMALLINT UINTEGER UBIGINT UHUGEINT VARCHAR NULL".split()
 )
+_ISO = re.compile(r"\d{4}-\d\d-\d\d([ T]\d\d:\d\d(:\d\d(\.\d{1,6})?)?([+-]\d\d(:\d\d)?|Z)?)?")
+"""A date or moment in ISO form, as DuckDB and SQLite write one."""
 _WIDE = Context(prec=400, rounding=ROUND_HALF_UP)
 """Wide enough to round any double (up to 309 digits) without an error."""
 
@@ -63,14 +66,22 @@ class Forms:
         return Table(tuple(names), approximate, rows)
 
     def _converter(self, kind: str) -> Callable[[Any], Any] | None:
+        if kind == "BIGNUM":
+            return _integer
+        if kind == "BIT":
+            return _bits
+        if self.dates_as_text and kind == "VARCHAR":
+            return self.value
         if kind in _PLAIN or (kind.startswith("DECIMAL") and self.scale is None and not kind.endswith("]")):
             return None
         return self.value
 
     def value(self, value: Any) -> Any:
         """The comparable form of one value."""
-        if value is None or isinstance(value, str):
+        if value is None:
             return value
+        if isinstance(value, str):
+            return self._text(value) if self.dates_as_text else value
         if isinstance(value, bool):
             return int(value) if self.bool_as_int else ("bool", value)
         if isinstance(value, int | float | Decimal):
@@ -102,18 +113,45 @@ class Forms:
         midnight = value.time() == time(0)
         return value.date().isoformat() if midnight else value.isoformat(sep=" ")
 
+    def _text(self, value: str) -> str:
+        """A text, in the one form that the moment has which it writes, if it writes one."""
+        if _ISO.fullmatch(value) is None:
+            return value
+        try:
+            return str(self._date(datetime.fromisoformat(value)))
+        except (ValueError, OverflowError):
+            return value
+
 
 def _same(value: Any) -> Any:
     return value
+
+
+def _integer(value: Any) -> Any:
+    """DuckDB hands a BIGNUM over as text."""
+    return None if value is None else int(value)
+
+
+def _bits(value: Any) -> Any:
+    """DuckDB hands a BIT over as text, which it is not equal to."""
+    return None if value is None else ("bit", value)
 
 
 def _other(value: Any) -> Any:
     if isinstance(value, bytes | bytearray | memoryview):
         return ("blob", bytes(value))
     if isinstance(value, time):
-        return ("time", value.isoformat())
+        return ("time", _utc(value).isoformat())
     if isinstance(value, timedelta):
         return ("interval", value)
     if isinstance(value, uuid.UUID):
         return ("uuid", value.hex)
     return (type(value).__name__, str(value))
+
+
+def _utc(value: time) -> time:
+    """A time of day at its zone's offset as the one in UTC; both without a zone."""
+    offset = value.utcoffset()
+    if offset is None:
+        return value
+    return (datetime.combine(date(2000, 1, 2), value.replace(tzinfo=None)) - offset).time()

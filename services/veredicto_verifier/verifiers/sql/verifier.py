@@ -181,7 +181,7 @@ CODES = {
     "sql.too_long": "The answer is longer than 16 KiB.",
     "sql.statements": "The answer holds more than one statement.",
     "sql.not_select": "The statement is not a SELECT.",
-    "sql.not_write": "Under `mode: dml`, the statement is not one INSERT, UPDATE or DELETE.",
+    "sql.not_write": "Under `mode: dml`, the statement is not one INSERT, UPDATE or DELETE (a MERGE is none).",
     "sql.write": "The query changes data or settings, for example in a CTE.",
     "sql.function": "The query calls a function that is not on the allow list, or builds a giant value.",
     "sql.metadata": "The query reads the catalog or the settings.",
@@ -212,7 +212,7 @@ _ACCOUNTS = "CREATE TABLE accounts(id INTEGER, branch VARCHAR, balance DECIMAL(1
 
 VERIFIER: Verifier[SqlSpec, SqlTask] = Verifier(
     name="sql",
-    version="1.2.0",
+    version="1.3.0",
     lane="sql",
     spec=SqlSpec,
     auto=lambda _spec: "fence:sql",
