@@ -1,4 +1,4 @@
-"""What 50 runaway queries leave behind: honest verdicts that stay right, and the goodput two timeouts later."""
+"""What runaway queries leave behind: honest verdicts that stay right, goodput two timeouts later, a slot answering."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from figures import Figure, publish
 from service import ready
 
 NUM_RUNAWAYS = 50
+NUM_KILLS = 5
 CPU_S = 0.5
 """The timeout of each."""
 FIXTURE = {"script": "CREATE TABLE t AS SELECT range AS n, range % 7 AS g FROM range(2000)"}
@@ -39,7 +40,8 @@ def main() -> None:
             [*command, "--workers", "2"], stderr=stderr, env=environment
         ) as process:  # fmt: skip
             try:
-                publish("sql_recovery", recovery(httpx.Client(base_url=ready(log), timeout=600)))
+                client = httpx.Client(base_url=ready(log), timeout=600)
+                publish("sql_recovery", [*recovery(client), slot_recovery(client)])
             finally:
                 process.terminate()
 
@@ -69,6 +71,24 @@ def recovery(client: httpx.Client) -> list[Figure]:
         Figure("honest_correct_share", sum(right) / len(right), "at least", 1.0),
         Figure("goodput_after_over_before", ratio, "at least", 0.95, "x"),
     ]
+
+
+def slot_recovery(client: httpx.Client) -> Figure:
+    """The longest that an honest query waits for its verdict right after a runaway that had to be killed.
+
+    As many runaways as workers end together, so that no slot is free that held none.
+    """
+    longest = 0.0
+    for n in range(NUM_KILLS):
+        runaways = [item(f"{RUNAWAYS[-1]} -- killed {n} {k}", CPU_S) for k in range(2)]
+        codes = {one["checks"][-1]["code"] for one in client.post("/score", json={"items": runaways}).json()["results"]}
+        assert codes <= {"sql.timeout", "sql.memory"}, codes
+        begin = time.perf_counter()
+        good = [item(f"SELECT count(*) FROM t WHERE n >= {-n - k} -- next", 5.0) for k in range(2)]
+        results = client.post("/score", json={"items": good}).json()["results"]
+        longest = max(longest, time.perf_counter() - begin)
+        assert [one["reward"] for one in results] == [1.0, 1.0]
+    return Figure("next_query_after_kill_s", longest, "at most", 2.0, "s")
 
 
 def goodput(client: httpx.Client, start: int) -> tuple[float, list[bool]]:

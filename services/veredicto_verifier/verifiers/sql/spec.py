@@ -32,7 +32,7 @@ class Gold(_Part):
     """What is right: a query that runs once on every fixture, or rows that hold for every fixture."""
 
     sql: Annotated[str, StringConstraints(min_length=1, max_length=16_384)] | None = None
-    """One SELECT in DuckDB's dialect (under `mode: dml` one INSERT, UPDATE or DELETE)."""
+    """One SELECT in DuckDB's dialect (under `mode: dml` one INSERT, UPDATE, DELETE or TRUNCATE)."""
     columns: Annotated[tuple[str, ...], Field(min_length=1, max_length=256)] | None = None
     """Column names; they count only under `columns: by_name`."""
     types: tuple[str, ...] | None = None
@@ -117,7 +117,7 @@ class SqlSpec(Spec):
     dialect: Literal["duckdb", "sqlite"] = "duckdb"
     """The engine that runs fixtures, gold and answer; nothing is translated from one to the other."""
     mode: Literal["query", "dml"] = "query"
-    """`query`: one SELECT, judged by its result. `dml`: one INSERT, UPDATE or DELETE, judged by the rows it changes."""
+    """`query`: one SELECT, judged by its result. `dml`: one change (no MERGE), judged by the rows that it changes."""
     gold: Gold
     """What is right: `{"sql": "…"}`, or `{"columns", "types", "rows"}`."""
     order: Literal["auto", "always", "never"] = "auto"
