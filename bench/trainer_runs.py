@@ -127,7 +127,8 @@ class Bench:
                 )
 
         torch.set_num_threads(config.threads)
-        return load_or(policy_folder.parent / f"eval_{policy_folder.name}.json", sit)
+        name = "after" if policy_folder.name == "policy" else policy_folder.name  # our runs have sat theirs
+        return load_or(policy_folder.parent / f"eval_{name}.json", sit)
 
 
 @contextmanager
