@@ -85,12 +85,28 @@ class Bench:
             starting_policy(config, self.client, tasks, Console(quiet=True))
         return config.output / "start"
 
-    def run(self, config: TrainerConfig, module: str, *, python: str = sys.executable, **settings: Any) -> Ran:
-        """Run `bench/<module>.py` on a configuration, from its seed's start; a run that is there is not done again."""
+    def run(
+        self,
+        config: TrainerConfig,
+        module: str,
+        *,
+        python: str = sys.executable,
+        start: Path | None = None,
+        **settings: Any,
+    ) -> Ran:
+        """Run `bench/<module>.py` on a configuration; a run that is there is not done again.
+
+        Args:
+            config: of the run.
+            module: what runs it.
+            python: the interpreter.
+            start: folder of the policy to start from; None for the seed's.
+            settings: what the module takes beside the configuration.
+        """
         result = config.output / "bench.json"
         if not result.exists():
             shutil.rmtree(config.output, ignore_errors=True)
-            shutil.copytree(self.start(config.seed), config.output / "start")
+            shutil.copytree(start or self.start(config.seed), config.output / "start")
             (config.output / "config.json").write_text(
                 json.dumps({**settings, "config": config.model_dump(mode="json", exclude_unset=True)})
             )

@@ -32,7 +32,7 @@ def smollm2_waiting(bench: Bench, *, steps: int) -> list[Figure]:
     body |= {"output": str(bench.folder / "smollm2"), "warm_start": None, "eval": {"questions": 1, "samples": 0}}
     body |= {"policy": {"path": str(SMOLLM2), "prompt_format": "chat"}, "service": {"url": bench.url}}
     config = TrainerConfig.model_validate({**body, "grpo": {**body["grpo"], "steps": steps}})
-    ran = bench.run(config, "trainer_ours_run")
+    ran = bench.run(config, "trainer_ours_run", start=SMOLLM2)
     rows = metrics_of(ran)
     shortest = min(row["step_time"] for row in rows)
     share = sum(ran.reward_s) / sum(row["step_time"] for row in rows)
