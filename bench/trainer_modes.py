@@ -11,11 +11,10 @@ from functools import partial
 from statistics import fmean
 from typing import Any
 
-from rich.console import Console
 from rich.table import Table
 
 from bench.figures import Figure
-from bench.trainer_runs import Bench, Ran, metrics_of
+from bench.trainer_runs import TABLES, Bench, Ran, metrics_of
 from veredicto_trainer.config import TrainerConfig
 from veredicto_trainer.evaluate import Examination
 from veredicto_trainer.metrics import read_rows
@@ -152,7 +151,7 @@ def _runs_table(done: dict[tuple[str, float], list[Judged]], best: dict[str, flo
             f"{max(row['ratio/max'] for row in rows):.3g}",
             f"{max(row['mismatch_kl/all/mean'] for row in rows):.3g}",
         )
-    Console().print(table)
+    TABLES.print(table)
 
 
 def _clips_table(bench: Bench, staged: Judged) -> None:
@@ -174,7 +173,7 @@ def _clips_table(bench: Bench, staged: Judged) -> None:
             f"{max(row['ratio/max'] for row in rows):.3g}",
             f"{fmean(row['grad_norm'] for row in rows):.2f}",
         )
-    Console().print(table)
+    TABLES.print(table)
 
 
 def _keep(rows: list[dict[str, float]], step: int, metrics: dict[str, float]) -> None:
@@ -185,4 +184,4 @@ def _parts_table(runs: dict[str, Judged]) -> None:
     table = Table("run, seed 1", "generate s", "sync s", "score s", "learn s", "wall s", title="where the time goes")
     for name, run in runs.items():
         table.add_row(name, *(f"{seconds:.2f}" for seconds in (*run.parts.values(), run.wall_s)))
-    Console().print(table)
+    TABLES.print(table)

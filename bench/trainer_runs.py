@@ -29,6 +29,7 @@ from veredicto_trainer.start import starting_policy
 from veredicto_trainer.tasks import as_questions, fetch_tasks
 
 ROOT = Path(__file__).parent.parent
+TABLES = Console(width=150)
 RUN_LIMIT_S = 3600
 """Seconds after which a run counts as hung."""
 

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from statistics import fmean
 
-from rich.console import Console
 from rich.table import Table
 
 from bench.figures import Figure
-from bench.trainer_runs import Bench, Ran
+from bench.trainer_runs import TABLES, Bench, Ran
 from veredicto_trainer.config import TrainerConfig
 from veredicto_trainer.evaluate import Examination
 from veredicto_trainer.intervals import paired_difference
@@ -86,7 +85,7 @@ def _table(pairs: list[Pair], exams: list[tuple[Examination, Examination]]) -> N
             )
             rest = (fmean(ran.tokens) / count, ran.last_rewards, exam.sampled.share, exam.greedy.share)
             table.add_row(str(config.seed), name, *(f"{v:.1f}" for v in speeds), *(f"{v:.3f}" for v in rest))
-    Console().print(table)
+    TABLES.print(table)
 
 
 def _caption(pairs: list[Pair]) -> str:
