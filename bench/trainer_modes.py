@@ -87,7 +87,7 @@ def modes(bench: Bench, *, seeds: int, steps: int, lrs: tuple[float, ...]) -> li
         Figure("staged_runs_collapsed", sum(map(_collapsed, staged)), "at most", 0),
         Figure("staged_over_sync_wall", _mean(staged, "wall_s") / _mean(sync, "wall_s"), "at most", 1.0),
         Figure("staged_over_sync_generate_and_sync_fastest", _made(staged) / _made(sync), "at most", 0.9),
-        Figure("staged_over_sync_generate_and_sync_slowest", _made([slow_staged]) / _made([slow_sync]), "at most", 0.9),
+        Figure("staged_over_sync_generate_and_sync_slowest", _made([slow_staged]) / _made([slow_sync]), "at most", 1.0),
     ]
 
 
