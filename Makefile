@@ -60,8 +60,10 @@ TRL ?= trl==1.16.0
 	.venv-trl/bin/pip install -q -c constraints.txt -e '.[trainer]' $(TRL)
 	touch $@
 
-bench-trainer: .venv-trl/.made
-	PYTHONPATH=. .venv-trl/bin/python bench/trainer_trl.py
+# Against TRL, mode against mode, waiting for rewards: about an hour on 2 idle cores. BENCH="--short" or "--only modes"
+BENCH ?=
+bench-trainer: venv .venv-trl/.made
+	PYTHONPATH=. $(BIN)/python bench/trainer.py $(BENCH)
 
 compose-test: venv
 	$(BIN)/python deploy/compose_test.py
