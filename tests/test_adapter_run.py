@@ -14,7 +14,7 @@ from tests.reward_server import serving
 from tests.tiny_policy import tiny_policy
 from veredicto_proto.client import Client
 from veredicto_trainer.config import TrainerConfig
-from veredicto_trainer.evaluate import examine_folder
+from veredicto_trainer.evaluation import evaluate
 from veredicto_trainer.loop import Outcome, train
 from veredicto_trainer.policy import Policy
 
@@ -68,10 +68,11 @@ def test_a_run_that_is_stopped_ends_with_the_weights_of_one_that_is_not(
         assert stopped.after is None
         resumed = go(config).after
         with Client(service.url) as client:
-            examined = examine_folder(config, client, config.output / "policy")
+            report = evaluate(config, client, config.output / "policy")
     assert whole is not None
     assert resumed is not None
-    assert resumed.weights == whole.weights == examined.weights
+    (examined,) = report["answers"][str(config.output / "policy")].values()
+    assert resumed.weights == whole.weights == examined["weights"]
     start = json.loads((config.output / "eval_before.json").read_text(encoding="utf-8"))["weights"]
     assert resumed.weights != start
     assert (config.output / "policy" / "adapter_model.safetensors").exists() == ("lora" in policy)

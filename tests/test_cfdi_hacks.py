@@ -113,7 +113,7 @@ HACKS: list[tuple[str, str, str, str, float]] = [
         "simple",
         changed("simple", (END, f"<cfdi:Addenda><cfdi:Comprobante/></cfdi:Addenda>{END}")),
         "cfdi.nested",
-        0.468,
+        0.469,
     ),
     # 8. games with numbers
     (

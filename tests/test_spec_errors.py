@@ -55,7 +55,8 @@ OF_ONE: dict[str, tuple[tuple[Any, str], ...]] = {
         ({"request": {}}, "$.request.tipo"),
         ({"now": "yesterday"}, "$.now"),
         ({"max_bytes": 1}, "$.max_bytes"),
-        ({"profile": "sealed"}, "$.profile"),
+        ({"profile": "sealed"}, "$"),
+        ({"profile": "half"}, "$.profile"),
     ),
     "format": (
         ({"sections": []}, "$.sections"),

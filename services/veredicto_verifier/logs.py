@@ -2,16 +2,28 @@
 
 from __future__ import annotations
 
+import io
 import logging
 import sys
 
 import structlog
 
 
+class _StandardError(io.TextIOBase):
+    """Whatever standard error is when a line is written: whoever runs a command in its own process may replace it."""
+
+    def write(self, text: str, /) -> int:
+        return sys.stderr.write(text)
+
+    def flush(self) -> None:
+        sys.stderr.flush()
+
+
 def configure(level: str) -> None:
     """Set up logging for this process; called once, from `__main__`."""
     number = logging.getLevelNamesMapping()[level.upper()]
-    logging.basicConfig(stream=sys.stderr, level=number, format="%(message)s")
+    errors = _StandardError()
+    logging.basicConfig(stream=errors, level=number, format="%(message)s")
     structlog.configure(
         processors=[
             structlog.contextvars.merge_contextvars,
@@ -21,6 +33,6 @@ def configure(level: str) -> None:
             structlog.processors.JSONRenderer(),
         ],
         wrapper_class=structlog.make_filtering_bound_logger(number),
-        logger_factory=structlog.PrintLoggerFactory(file=sys.stderr),
+        logger_factory=structlog.PrintLoggerFactory(file=errors),
         cache_logger_on_first_use=True,
     )
