@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import logging
 import sys
+from typing import TextIO, cast
 
 import structlog
 
@@ -33,6 +34,6 @@ def configure(level: str) -> None:
             structlog.processors.JSONRenderer(),
         ],
         wrapper_class=structlog.make_filtering_bound_logger(number),
-        logger_factory=structlog.PrintLoggerFactory(file=errors),
+        logger_factory=structlog.PrintLoggerFactory(file=cast(TextIO, errors)),
         cache_logger_on_first_use=True,
     )
