@@ -138,3 +138,25 @@ def test_score_judges_an_xml_file(tmp_path: Path) -> None:
     done = CliRunner().invoke(app, ["score", str(file), "--verifier", "cfdi", "--spec", str(spec)])
     assert done.exit_code == 0
     assert json.loads(done.stdout)["reward"] == 1.0
+
+
+def test_score_says_how_an_xml_file_is_judged(tmp_path: Path) -> None:
+    file = tmp_path / "a.xml"
+    file.write_text("\n" + base_text("simple"), encoding="utf-8")
+    done = CliRunner().invoke(app, ["score", str(file)])
+    (only,) = [json.loads(line) for line in done.stdout.splitlines()]
+    assert only["error"]["code"] == "task.malformed"
+    assert "--verifier cfdi" in only["error"]["message"]
+
+
+def test_a_broken_document_cannot_steer_the_terminal(tmp_path: Path) -> None:
+    file = tmp_path / "a.xml"
+    file.write_text("\x1b[2J<a/>", encoding="utf-8")
+    assert "\x1b" not in run(str(file)).stdout
+
+
+def test_what_is_there_is_never_called_absent() -> None:
+    stamp = '<cfdi:Complemento><t:TimbreFiscalDigital xmlns:t="http://www.sat.gob.mx/TimbreFiscalDigital"/>'
+    text = base_text("simple").replace("</cfdi:Comprobante>", f"{stamp}</cfdi:Complemento></cfdi:Comprobante>")
+    (only,) = [one for one in explain(prepared("simple"), text) if one.code == "cfdi.invented_seal"]
+    assert only.found == "(véase la primera línea)"

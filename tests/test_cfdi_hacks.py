@@ -9,10 +9,12 @@ from functools import cache
 from typing import Any
 
 import pytest
+from pydantic import ValidationError
 
 from tests.cfdi_builder import build_invoice
 from tests.cfdi_mutants import base_text
 from tests.cfdi_requests import EXENTO, REQUESTS, line, request
+from veredicto_verifier.errors import TaskFault
 from veredicto_verifier.verifier import Answer, Completion, Context, reward
 from veredicto_verifier.verifiers.cfdi import VERIFIER as CFDI
 from veredicto_verifier.verifiers.cfdi.grading import CfdiTask
@@ -180,9 +182,10 @@ def test_one_value_of_the_example_may_coincide() -> None:
 
 
 def test_an_example_that_is_no_document_is_no_task() -> None:
-    spec = CFDI.spec.model_validate({"request": REQUESTS["simple"], "example": "<a"})
-    with pytest.raises(Exception, match=r"\$\.example"):
-        CFDI.prepare(spec, Context())
+    for example in ("<a", "<a/>"):
+        spec = CFDI.spec.model_validate({"request": REQUESTS["simple"], "example": example})
+        with pytest.raises(TaskFault, match=r"\$\.example"):
+            CFDI.prepare(spec, Context())
 
 
 # 12. rules that do not apply
@@ -206,3 +209,11 @@ def test_each_repair_raises_the_score_and_nothing_added_does() -> None:
     broken = changed("simple", *faults)
     for padding in ("<cfdi:Addenda><x/></cfdi:Addenda>", "<cfdi:Complemento/>", "<!-- Total=1160.00 -->"):
         assert paid("simple", broken.replace(END, padding + END))[0] <= scores[0]
+
+
+@pytest.mark.parametrize("character", ["\x00", "\x1b", "\ufffe"])
+def test_a_request_that_xml_cannot_hold_is_refused_with_its_path(character: str) -> None:
+    asked = request(conceptos=[line(descripcion=f"a{character}b")])
+    with pytest.raises(ValidationError) as refused:
+        CFDI.spec.model_validate({"request": asked})
+    assert refused.value.errors()[0]["loc"] == ("request", "conceptos", 0, "descripcion")

@@ -42,6 +42,8 @@ REFUSED = [
     ('<?xml version="1.0"?><a/>\n<?xml version="1.0"?><a/>', "multiple_documents"),
     ("<a>&x;</a>", "not_well_formed"),
     ("<a", "not_well_formed"),
+    ('<?xml version="1.1"?><a/>', "not_well_formed"),
+    ("<?xml version='1.1' encoding='UTF-8'?>\n<a/>", "not_well_formed"),
     ("<a><b></a>", "not_well_formed"),
     ('<a b="1" b="2"/>', "not_well_formed"),
     ("<a>R & R</a>", "not_well_formed"),

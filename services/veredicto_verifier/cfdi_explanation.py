@@ -48,6 +48,7 @@ FACETS: Mapping[str, str] = {
 }
 """Which part of the schema refused -> our kind of fault."""
 ABSENT: Mapping[Language, str] = {"es": "(ausente)", "en": "(absent)"}
+UNNAMED: Mapping[Language, str] = {"es": "(véase la primera línea)", "en": "(see the first line)"}
 ATTRIBUTE = re.compile(r"^attribute ([^=\s]+)=|'([^']+)' attribute|attribute '([^']+)'")
 AMOUNT = re.compile(r"(?:= |, |se esperaba )([0-9]+(?:\.[0-9]+)?)\)?$")
 CATALOGUE = re.compile(r"no está en (c_\w+)")
@@ -78,13 +79,18 @@ def explain(task: CfdiTask, text: str, language: Language = "es") -> list[Findin
         check = next(check for check in document.checks if not check.passed)
         said = check.reason if language == "es" else VERIFIER.codes[str(check.code)]
         layer = check.name.removeprefix("cfdi.")
-        return [Finding(str(check.code), layer, "/", 0, "", said, text[:40], said)]
+        return [Finding(str(check.code), layer, "/", 0, "", said, _printable(text[:40]), said)]
     examined = examine(task, document.root)
     return [
         *(_schema_findings(document.root, examined.schema, language) if examined.schema else ()),
         *_rule_findings(examined, language),
         *_match_findings(task, examined, language),
     ]
+
+
+def _printable(text: str) -> str:
+    """The text without what would steer a terminal; a broken document may hold any character."""
+    return "".join([one if one.isprintable() else "\ufffd" for one in text])
 
 
 def _schema_findings(root: etree._Element, ours: list[SchemaFault], language: Language) -> list[Finding]:
@@ -179,7 +185,15 @@ def _rule_findings(examined: Examination, language: Language) -> Iterator[Findin
             node = nodes.get(fault.path)
             found = _mentioned(node, fault) if node and not MISSING.search(fault.reason) else ""
             expected = _right_value(fault, language) or said
-            yield Finding(code, RULES[code].layer, fault.path, 0, "", expected, found or ABSENT[language], said)
+            yield Finding(
+                code, RULES[code].layer, fault.path, 0, "", expected, found or _unnamed(fault, language), said
+            )
+
+
+def _unnamed(fault: Fault, language: Language) -> str:
+    """What is found where no attribute can be shown: nothing, or what only the reason tells."""
+    absent = MISSING.search(fault.reason) or ABSENT["es"] in fault.reason
+    return ABSENT[language] if absent else UNNAMED[language]
 
 
 def _nodes(cfdi: Comprobante) -> Iterator[Node]:

@@ -17,6 +17,8 @@ from veredicto_verifier.ledger.writer import LedgerWriter
 from veredicto_verifier.service import VERSION, load_shelf, scoring, stamp_verifiers
 from veredicto_verifier.settings import Settings
 
+ANSWER = "`--verifier cfdi` (and its spec with --spec), or with --spec and a whole task"
+
 
 async def score_file(
     file: Path, *, spec: Path | None, verifier: str | None = None, data_dir: Path | None, packs: Sequence[Path]
@@ -58,6 +60,9 @@ def _items(file: Path, task: Any, limit: int) -> list[ParsedItem]:
     text = file.read_text(encoding="utf-8", errors="surrogateescape")
     if task is not None:
         return [parse_item({"id": file.name[:256], "completion": text, "task": task}, max_completion_bytes=limit)]
+    if text.lstrip("\ufeff \t\r\n").startswith("<"):
+        fault = TaskFault("task.malformed", f"{file.name[:100]} is XML, not items: say how to judge it with {ANSWER}")
+        return [ParsedItem(fault=fault)]
     lines = enumerate(text.split("\n"), 1)  # not splitlines: U+2028 may stand in a JSON string
     return [_item(number, line, limit) for number, line in lines if line.strip()]
 

@@ -16,6 +16,8 @@ from lxml import etree
 
 DECLARATION = re.compile(r"<\?xml[ \t\r\n][^<>?]{0,120}\?>")
 ENCODING = re.compile(r"""encoding[ \t\r\n]{0,8}=[ \t\r\n]{0,8}["']([^"']{0,40})["']""")
+VERSION = re.compile(r"""<\?xml[ \t\r\n]+version[ \t\r\n]{0,8}=[ \t\r\n]{0,8}["']1\.0["']""")
+"""libxml2 also reads XML 1.1 and later as if they were 1.0; other parsers refuse them."""
 NEXT_DOCUMENT = re.compile(r"[ \t\r\n]*<[A-Za-z_]")
 
 
@@ -110,6 +112,8 @@ def _refuse_before_parsing(body: str, num_bytes: int, rules: DocumentRules) -> R
     declaration = DECLARATION.match(body)
     if body[0] == "\ufeff" or (declaration and not _is_utf8(declaration.group())):
         return Refusal("encoding", line=1)
+    if declaration and not VERSION.match(body):
+        return Refusal("not_well_formed", line=1, detail="the declared version of XML is not 1.0")
     return _refuse_markup(body, declaration.end() if declaration else 0, rules)
 
 

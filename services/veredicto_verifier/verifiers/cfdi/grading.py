@@ -167,6 +167,8 @@ def _example(text: str, task: CfdiTask) -> Comprobante:
     document = parse_document(text, DocumentRules(task.spec.max_bytes, task.spec.max_elements))
     if isinstance(document, Refusal):
         raise TaskFault("task.spec_invalid", f"$.example: {CAUSES[document.cause]}; give the invoice that is shown")
+    if _wrong_root(document.root):
+        raise TaskFault("task.spec_invalid", "$.example: not an invoice of CFDI 4.0; give the one that is shown")
     return read_comprobante(document.root)
 
 

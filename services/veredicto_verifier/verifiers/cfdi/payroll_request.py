@@ -12,13 +12,13 @@ from typing import Annotated, Literal
 
 from pydantic import Field, StringConstraints
 
-from veredicto_verifier.verifiers.cfdi.request_parts import Code, RequestPart, Rfc, Text
+from veredicto_verifier.verifiers.cfdi.request_parts import Code, RequestPart, Rfc, Text, Writable
 
 Money = Annotated[str, StringConstraints(pattern=r"^(0|[1-9][0-9]{0,11})(\.[0-9]{1,2})?$")]
 Days = Annotated[str, StringConstraints(pattern=r"^(0|[1-9][0-9]{0,4})(\.[0-9]{3})?$")]
 Curp = Annotated[str, StringConstraints(pattern=r"^[A-Z]{4}[0-9]{6}[HMX][A-Z]{5}[0-9A-Z][0-9]$")]
-Key = Annotated[str, StringConstraints(pattern=r"^[^|]{3,15}$")]
-Name = Annotated[str, StringConstraints(pattern=r"^[^|]{1,100}$")]
+Key = Annotated[str, StringConstraints(pattern=r"^[^|]{3,15}$"), Writable]
+Name = Annotated[str, StringConstraints(pattern=r"^[^|]{1,100}$"), Writable]
 
 
 class Patron(RequestPart):
