@@ -70,6 +70,7 @@ def test_a_replay_under_another_loss_ends_elsewhere_and_leaves_the_run_alone(tmp
         ("grpo.group_size=4", "cannot be changed"),
         ("grpo.los=grpo", "grpo.los"),
         ("grpo.lr=-1", "grpo.lr"),
+        ("grpo.lr.x=1", "names no field"),
     ],
 )
 def test_a_change_that_cannot_be_is_refused(tmp_path: Path, change: str, message: str) -> None:

@@ -141,18 +141,20 @@ def write_folder(target: Path, fill: Callable[[Path], None]) -> None:
     Raises:
         CheckpointFault: the disk refused (full, read-only, …).
     """
-    building = target.with_name(f".{target.name}.tmp")
-    shutil.rmtree(building, ignore_errors=True)
+    building, old = target.with_name(f".{target.name}.tmp"), target.with_name(f".{target.name}.old")
+    for left in (building, old):
+        shutil.rmtree(left, ignore_errors=True)
     try:
         building.mkdir(parents=True)
         fill(building)
         for path in building.rglob("*"):
             sync_path(path)
         sync_path(building)
-        if target.exists():
-            shutil.rmtree(target)
+        if target.exists():  # out of the way in one step: half a folder must never bear the final name
+            target.rename(old)
         building.rename(target)
         sync_path(target.parent)
+        shutil.rmtree(old, ignore_errors=True)
     except (OSError, SafetensorError) as error:
         shutil.rmtree(building, ignore_errors=True)
         raise CheckpointFault(f"cannot write {target}: {error}; make room and run again to resume") from error

@@ -109,6 +109,8 @@ def changed(config: TrainerConfig, changes: Sequence[str]) -> TrainerConfig:
         where = body
         for part in path[:-1]:
             where = where.setdefault(part, {})
+            if not isinstance(where, dict):
+                raise ConfigFault(f"{key.strip()} names no field; see docs/trainer.md for the fields")
         where[path[-1]] = _value(text.strip())
     try:
         return TrainerConfig.model_validate(body)
