@@ -223,6 +223,13 @@ def test_the_same_answer_is_cached_with_the_same_verdict(service: RunningService
     assert first["record"] != second["record"]
 
 
+def test_equal_answers_of_one_request_are_judged_once_and_recorded_each(service: RunningService) -> None:
+    results = service.score([item("the answer is 42 ", id="1"), item("the answer is 43 "), item("the answer is 42 ")])
+    assert [result["cached"] for result in results] == [False, False, True]
+    assert [result["reward"] for result in results] == [1.0, 0.0, 1.0]
+    assert results[0]["record"] != results[2]["record"]
+
+
 def test_defaults_spelled_out_are_the_same_task(service: RunningService) -> None:
     spelled = {"verifier": "math", "spec": {"answer": "42", "profile": "lenient", "reward": "binary", "stop": []}}
     plain, full = service.score([item("42"), item("42", spelled)])

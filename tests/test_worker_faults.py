@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 import os
 import signal
 import threading
@@ -15,6 +16,7 @@ import psutil
 import pytest
 
 from tests.serving import RunningService, serving
+from veredicto_verifier.attribution import FRESH_TRIES
 from veredicto_verifier.keys import Keys
 from veredicto_verifier.registry import VERIFIERS
 from veredicto_verifier.scheduler import Scheduler
@@ -31,8 +33,11 @@ def sql(completion: str, *, cpu_s: float = 5.0) -> dict[str, Any]:
 
 
 def kill_now_and_then(service: RunningService, lane: str, stop: threading.Event, killed: list[int]) -> None:
-    """SIGKILL a worker of the lane every now and then, as an operator or the kernel would."""
-    while len(killed) < 6 and not stop.wait(0.7):
+    """SIGKILL a worker of the lane every now and then, as an operator or the kernel would.
+
+    Not more often than an item is tried again: on a busy machine all of them may meet the same one.
+    """
+    while len(killed) < FRESH_TRIES and not stop.wait(0.7):
         for pid in service.worker_pids(lane)[:1]:
             os.kill(pid, signal.SIGKILL)
             killed.append(pid)
@@ -133,6 +138,29 @@ def test_an_item_for_which_no_worker_can_be_started_is_our_failure() -> None:
     before, after = asyncio.run(run())
     assert before.reward == 1.0
     assert (after.outcome, after.reward, after.error_code) == ("infra_error", None, "infra.worker_lost")
+
+
+def test_equal_answers_of_one_batch_are_judged_once_unless_the_verdict_may_not_be_remembered() -> None:
+    (good, _), (bad, _) = probe_jobs("json")
+    broken = dataclasses.replace(good, task="broken", spec={**good.spec, "schema": {"type": "no such type"}})
+    jobs = [dataclasses.replace(job, twin=name) for job, name in ((good, b"a"), (bad, b"b"), (broken, b"c"))]
+
+    async def run() -> tuple[list[Verdict], Verdict]:
+        scheduler = Scheduler(num_workers=1, max_queued=20)
+        await scheduler.start(["light"])
+        verdicts = await asyncio.gather(*scheduler.submit(jobs * 3))
+        first, second = scheduler.submit([jobs[0], jobs[0]])
+        first.cancel()
+        left_alone = await second
+        assert scheduler.num_pending == 0
+        await scheduler.stop()
+        return verdicts, left_alone
+
+    verdicts, left_alone = asyncio.run(run())
+    assert [verdict.reward for verdict in verdicts] == [1.0, 0.0, None] * 3
+    assert [verdict.cached for verdict in verdicts] == [False, False, False, True, True, False, True, True, False]
+    assert {verdict.outcome for verdict in verdicts[2::3]} == {"invalid_task"}
+    assert left_alone.reward == 1.0, "the one that its twin waited for was dropped by its caller"
 
 
 def children() -> list[int]:

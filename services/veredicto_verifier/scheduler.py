@@ -33,6 +33,8 @@ class _Ticket:
     submitted: float
     done: asyncio.Future[Verdict]
     queue_ms: float = 0.0
+    twins: list[_Ticket] = field(default_factory=list)
+    """Tickets of the same batch for the same answer, which wait for this one's verdict."""
 
 
 @dataclass(slots=True)
@@ -80,6 +82,8 @@ class Scheduler:
     def submit(self, jobs: Sequence[Job]) -> list[asyncio.Future[Verdict]]:
         """Queue jobs; their verdicts come in the futures, never as exceptions.
 
+        Of jobs with the same `twin` one is run, and its verdict is theirs unless it is one that may not be remembered.
+
         Raises:
             Overloaded: the queue cannot take them all, or the service is draining; no job was queued.
         """
@@ -92,13 +96,15 @@ class Scheduler:
                 retry_after_s=1,
             )
         self._pending += len(jobs)
-        return [self._enqueue(job) for job in jobs]
+        tickets = [self._ticket(job) for job in jobs]
+        for ticket in _without_twins(tickets):
+            self.lanes[ticket.job.lane].queue.put_nowait(ticket)
+        return [ticket.done for ticket in tickets]
 
-    def _enqueue(self, job: Job) -> asyncio.Future[Verdict]:
+    def _ticket(self, job: Job) -> _Ticket:
         ticket = _Ticket(job, time.perf_counter(), asyncio.get_running_loop().create_future())
         ticket.done.add_done_callback(self._finished)
-        self.lanes[job.lane].queue.put_nowait(ticket)
-        return ticket.done
+        return ticket
 
     def _finished(self, _done: asyncio.Future[Verdict]) -> None:
         self._pending -= 1
@@ -140,7 +146,7 @@ class _Lane:
         while True:
             ticket = await self.queue.get()
             if ticket.done.cancelled():
-                self.queue.task_done()
+                self._release(ticket)
                 continue
             ticket.queue_ms = round((time.perf_counter() - ticket.submitted) * 1e3, 3)
             serving = asyncio.create_task(self._serve(slot, ticket))
@@ -182,9 +188,20 @@ class _Lane:
             self._settle(ticket, verdict)
 
     def _settle(self, ticket: _Ticket, verdict: Verdict) -> None:
-        self.queue.task_done()
         if not ticket.done.done():
             ticket.done.set_result(replace(verdict, queue_ms=ticket.queue_ms))
+        if verdict.cacheable:
+            for twin in ticket.twins:
+                if not twin.done.done():
+                    twin.done.set_result(verdict.remembered())
+            ticket.twins.clear()
+        self._release(ticket)
+
+    def _release(self, ticket: _Ticket) -> None:
+        """Be done with a ticket; twins that still wait are judged on their own."""
+        for twin in ticket.twins:
+            self.queue.put_nowait(twin)
+        self.queue.task_done()
 
     async def _fresh(self) -> Worker:
         """A warm worker that has judged nothing yet; another spare is started in its place.
@@ -207,3 +224,16 @@ class _Lane:
 
     async def _new(self) -> Worker:
         return await Worker.start(self.name, self.environment)
+
+
+def _without_twins(tickets: Sequence[_Ticket]) -> list[_Ticket]:
+    """The tickets to run; the others wait with the first one that has the same `twin`."""
+    run: list[_Ticket] = []
+    first: dict[bytes, _Ticket] = {}
+    for ticket in tickets:
+        twin = ticket.job.twin
+        if twin is None or first.setdefault(twin, ticket) is ticket:
+            run.append(ticket)
+        else:
+            first[twin].twins.append(ticket)
+    return run

@@ -65,7 +65,12 @@ class VerdictCache:
         if verdict is None:
             return None
         self._verdicts.move_to_end(key)
-        return replace(verdict, cached=True, queue_ms=0.0, exec_ms=0.0)
+        return verdict.remembered()
+
+    @property
+    def off(self) -> bool:
+        """Whether nothing is kept, so that every answer is judged anew."""
+        return self._size == 0
 
     def put(self, key: bytes, verdict: Verdict) -> None:
         """Keep a verdict that may be given again."""
@@ -85,7 +90,7 @@ class Scorer:
         self._by_ref: dict[str, ResolvedTask] = {}
 
     async def submit(self, items: Sequence[ParsedItem]) -> list[asyncio.Future[Scored]]:
-        """Start judging; one future per item, in order.
+        """Start judging; one future per item, in order. Equal answers to one task are judged once.
 
         Raises:
             Overloaded: the queue cannot take the batch; nothing was started.
@@ -119,7 +124,7 @@ class Scorer:
         known = self._cache.get(key)
         if known is not None:
             return _Plan(item, task, verdict=known)
-        return _Plan(item, task, job=_job(task, item.completion), key=key)
+        return _Plan(item, task, job=_job(task, item.completion, None if self._cache.off else key), key=key)
 
     def resolve(self, task: Task) -> ResolvedTask:
         """Find a task's verifier, spec and fixtures.
@@ -197,7 +202,7 @@ def _resolved(plan: _Plan, running: asyncio.Future[Verdict] | None, cache: Verdi
     return done
 
 
-def _job(task: ResolvedTask, completion: Completion) -> Job:
+def _job(task: ResolvedTask, completion: Completion, twin: bytes | None = None) -> Job:
     return Job(
         verifier=task.verifier,
         lane=task.lane,
@@ -207,6 +212,7 @@ def _job(task: ResolvedTask, completion: Completion) -> Job:
         completion=completion.text,
         calls=completion.calls,
         fixtures=task.fixtures,
+        twin=twin,
     )
 
 

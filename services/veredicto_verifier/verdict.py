@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from veredicto_verifier.errors import InfraCode
@@ -29,6 +29,10 @@ class Verdict:
     def cacheable(self) -> bool:
         """Whether the same task and completion may be answered from memory."""
         return self.outcome == "scored" and all(flag.name not in UNCACHED_FLAGS for flag in self.flags)
+
+    def remembered(self) -> Verdict:
+        """The same verdict, given again without work."""
+        return replace(self, cached=True, queue_ms=0.0, exec_ms=0.0)
 
 
 UNCACHED_FLAGS = {"near_limit", "worker_crash"}

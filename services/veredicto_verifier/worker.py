@@ -46,6 +46,8 @@ class Job:
     completion: str
     calls: tuple[ToolCall, ...] = ()
     fixtures: Mapping[str, Fixture] = field(default_factory=dict)
+    twin: bytes | None = None
+    """Equal only for the same task and completion: jobs of one batch with the same `twin` may share a verdict."""
 
     def frame(self) -> bytes:
         """The job as it crosses to the worker."""
