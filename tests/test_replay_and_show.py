@@ -15,8 +15,9 @@ from rich.console import Console
 from tests.reward_server import Service, serving, unscored, verdict
 from tests.training import config, go, weights
 from veredicto_trainer.categories import age_histogram, category_reports
-from veredicto_trainer.checkpoints import write_json
-from veredicto_trainer.errors import ConfigFault, LedgerFault, ReportFault
+from veredicto_trainer.checkpoints import read_json, write_json
+from veredicto_trainer.errors import CheckpointFault, ConfigFault, LedgerFault, ReportFault
+from veredicto_trainer.evaluate import load_or
 from veredicto_trainer.group_ledger import AFTER, GroupLedger
 from veredicto_trainer.metrics import read_rows
 from veredicto_trainer.replay import changed, replay
@@ -59,6 +60,43 @@ def test_a_replay_under_another_loss_ends_elsewhere_and_leaves_the_run_alone(tmp
     assert read_rows(settings.output / "rollouts.jsonl") == rows
     with pytest.raises(ReportFault, match="give the folder of a run"):
         replay(tmp_path, progress=ignore)
+
+
+def test_a_damaged_run_says_which_file_and_is_never_replayed_in_silence(tmp_path: Path) -> None:
+    with serving() as service:
+        settings = config(tmp_path, service.url, steps=3)
+        go(settings)
+    rollouts, recording = (
+        settings.output / "rollouts.jsonl",
+        settings.output / "recordings" / "step-000002-0.safetensors",
+    )
+    lines = rollouts.read_text(encoding="utf-8").splitlines(keepends=True)
+    gap = [line for line in lines if json.loads(line)["step"] != 2]
+    rollouts.write_text("".join(gap), encoding="utf-8")
+    with pytest.raises(ReportFault, match=r"verdicts in rollouts\.jsonl of step 2 are missing"):
+        replay(settings.output, progress=ignore)
+    rollouts.write_text("".join([*lines[:5], "{\n", *lines[5:]]), encoding="utf-8")
+    with pytest.raises(ReportFault, match=r"line 6 of .*rollouts\.jsonl is damaged"):
+        replay(settings.output, progress=ignore)
+    rollouts.write_text("".join(lines), encoding="utf-8")
+    (settings.output / "report.json").write_text("[", encoding="utf-8")
+    with pytest.raises(CheckpointFault, match=r"report\.json cannot be read"):
+        replay(settings.output, progress=ignore)
+    recording.unlink()
+    with pytest.raises(ReportFault, match=r"tokens in recordings/ of step 2 are missing"):
+        replay(settings.output, progress=ignore)
+    (settings.output / "eval_before.json").write_text('{"step": 0}', encoding="utf-8")
+    with pytest.raises(CheckpointFault, match=r"eval_before\.json is no examination"):
+        load_or(settings.output / "eval_before.json", lambda: pytest.fail("it must not be sat again unasked"))
+
+
+def test_a_disk_that_refuses_a_report_is_named_and_the_old_one_stays(tmp_path: Path) -> None:
+    path = tmp_path / "report.json"
+    write_json(path, {"weights": "old"})
+    (tmp_path / ".report.json.tmp").mkdir()
+    with pytest.raises(CheckpointFault, match="make room"):
+        write_json(path, {"weights": "new"})
+    assert read_json(path) == {"weights": "old"}
 
 
 @pytest.mark.parametrize(

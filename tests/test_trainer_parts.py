@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import logging
+import math
 import shutil
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
+from hypothesis import given
+from hypothesis import strategies as st
 from pydantic import BaseModel
 
 from tests.reward_server import DIGEST, Service, serving, unscored, verdict
@@ -179,6 +183,53 @@ def test_drawing_shows_every_question_once_an_epoch_in_an_order_of_its_own() -> 
     assert drawn[:4] != [
         q.ref for q in Sampler(questions, TasksSection(pack="p"), seed=4).draw(step=1, first=0, count=4)
     ]
+
+
+CATEGORIES = st.lists(st.sampled_from("abc"), min_size=1, max_size=30)
+
+
+def pool(categories: list[str], difficulties: list[float] | None = None) -> list[Question]:
+    levels = difficulties or [0.0] * len(categories)
+    return [
+        Question(f"r{i}", name, "", (1,), level) for i, (name, level) in enumerate(zip(categories, levels, strict=True))
+    ]
+
+
+@given(CATEGORIES, st.integers(0, 3), st.integers(1, 5))
+def test_balanced_drawing_takes_turns_over_categories_and_shows_each_of_their_questions_once_an_epoch(
+    categories: list[str], seed: int, batch: int
+) -> None:
+    sampler = Sampler(pool(categories), TasksSection(pack="p", order="balanced"), seed=seed)
+    names = sorted(set(categories))
+    count = 2 * len(names) * len(categories)
+    drawn = [q for first in range(0, count, batch) for q in sampler.draw(step=1, first=first, count=batch)][:count]
+    assert [q.category for q in drawn] == names * (count // len(names))
+    for name in names:
+        lane, size = [q.ref for q in drawn if q.category == name], categories.count(name)
+        epochs = [lane[start : start + size] for start in range(0, len(lane) - size + 1, size)]
+        assert all(len(set(epoch)) == size for epoch in epochs)
+
+
+@given(st.lists(st.floats(0, 1), min_size=1, max_size=30), st.integers(1, 12), st.floats(0.05, 1))
+def test_a_curriculum_begins_with_the_easiest_and_only_ever_opens_more(
+    difficulties: list[float], steps: int, start: float
+) -> None:
+    questions = pool(["a"] * len(difficulties), difficulties)
+    sampler = Sampler(questions, TasksSection(pack="p", curriculum_steps=steps, curriculum_start=start), seed=1)
+    opened = [set(sampler.open_at(step)) for step in range(1, steps + 2)]
+    assert len(opened[0]) == max(1, math.ceil(start * len(questions)))
+    assert all(before <= after for before, after in itertools.pairwise(opened))
+    assert opened[-1] == set(questions)
+    for step, some in enumerate(opened, 1):
+        closed = [q.difficulty for q in questions if q not in some]
+        assert max(q.difficulty or 0.0 for q in some) <= min([q or 0.0 for q in closed], default=1.0)
+        assert set(sampler.draw(step=step, first=7 * step, count=2 * len(some))) == some
+
+
+def test_a_curriculum_over_questions_without_difficulty_is_refused() -> None:
+    bare = [Question("r", None, "", (1,))]
+    with pytest.raises(TasksFault, match="have no difficulty"):
+        Sampler(bare, TasksSection(pack="p", curriculum_steps=5), seed=0)
 
 
 def test_prompts_are_rendered_by_the_chat_template_where_there_is_one(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ Sampling draws from seeds that follow from step, group and index, so the positio
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import os
@@ -161,12 +162,38 @@ def write_folder(target: Path, fill: Callable[[Path], None]) -> None:
 
 
 def write_json(path: Path, body: Any) -> None:
-    """Replace a JSON file in one step: readers see the old one or the new one."""
+    """Replace a JSON file in one step: readers see the old one or the new one.
+
+    Raises:
+        CheckpointFault: the disk refused; the old file is untouched.
+    """
     building = path.with_name(f".{path.name}.tmp")
-    building.write_text(json.dumps(body, indent=1), encoding="utf-8")
-    sync_path(building)
-    building.replace(path)
-    sync_path(path.parent)
+    try:
+        building.write_text(json.dumps(body, indent=1), encoding="utf-8")
+        sync_path(building)
+        building.replace(path)
+        sync_path(path.parent)
+    except OSError as error:
+        with contextlib.suppress(OSError):  # what is left of it is overwritten the next time
+            building.unlink()
+        raise CheckpointFault(f"cannot write {path}: {error}; make room and run the same command again") from error
+
+
+def read_json(path: Path) -> dict[str, Any] | None:
+    """The object in a file that `write_json` wrote, or None where there is none.
+
+    Raises:
+        CheckpointFault: it holds something else.
+    """
+    if not path.exists():
+        return None
+    try:
+        body = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise CheckpointFault(f"{path} cannot be read ({error}); remove it and run the same command again") from error
+    if not isinstance(body, dict):
+        raise CheckpointFault(f"{path} holds no object; remove it and run the same command again")
+    return body
 
 
 def _optimiser_tensors(optimiser: torch.optim.Optimizer) -> dict[str, torch.Tensor]:

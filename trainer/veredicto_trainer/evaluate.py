@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -10,8 +9,9 @@ from typing import Any
 
 from pydantic import TypeAdapter
 
-from veredicto_trainer.checkpoints import write_json
+from veredicto_trainer.checkpoints import read_json, write_json
 from veredicto_trainer.engines.engine import Engine, Request, Sampling, sample_seed
+from veredicto_trainer.errors import CheckpointFault
 from veredicto_trainer.intervals import Interval, effective_count, wilson
 from veredicto_trainer.policy import Policy
 from veredicto_trainer.rewards import Rewarder
@@ -111,9 +111,16 @@ def examine(
 
 
 def load_or(path: Path, make: Callable[[], Examination]) -> Examination:
-    """The examination in a file, or a new one that is written to it: a resumed run does not sit it twice."""
-    if path.exists():
-        return Examination.from_json(json.loads(path.read_text(encoding="utf-8")))
+    """The examination in a file, or a new one that is written to it: a resumed run does not sit it twice.
+
+    Raises:
+        CheckpointFault: the file is damaged.
+    """
+    if (known := read_json(path)) is not None:
+        try:
+            return Examination.from_json(known)
+        except (KeyError, TypeError, ValueError) as error:
+            raise CheckpointFault(f"{path} is no examination ({error!r}); remove it to sit it again") from error
     fresh = make()
     write_json(path, fresh.to_json())
     return fresh

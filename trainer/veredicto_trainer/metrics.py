@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from veredicto_trainer.advantages import Advantages
-from veredicto_trainer.errors import CheckpointFault
+from veredicto_trainer.errors import CheckpointFault, ReportFault
 from veredicto_trainer.learning import Lesson
 from veredicto_trainer.loss_metrics import loss_metrics
 from veredicto_trainer.rollouts import Batch, Group, Rollout
@@ -258,10 +258,27 @@ class StepLog:
 
 
 def read_rows(path: Path) -> list[dict[str, Any]]:
-    """The rows of a log; a last line that was cut off by a kill is left out."""
-    text = path.read_text(encoding="utf-8")
-    whole = text[: text.rfind("\n") + 1]
-    return [json.loads(line) for line in whole.splitlines()]
+    """The rows of a log; a last line that was cut off by a kill is left out.
+
+    Raises:
+        ReportFault: there is no such log, or a line of it is damaged.
+    """
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise ReportFault(f"{path} cannot be read ({error}); give the folder of a run") from error
+    return [_row(path, number, line) for number, line in enumerate(text[: text.rfind("\n") + 1].splitlines(), 1)]
+
+
+def _row(path: Path, number: int, line: str) -> dict[str, Any]:
+    advice = "restore the file from a copy, or start the run again with --fresh"
+    try:
+        row = json.loads(line)
+    except ValueError as error:
+        raise ReportFault(f"line {number} of {path} is damaged ({error}); {advice}") from error
+    if not isinstance(row, dict):
+        raise ReportFault(f"line {number} of {path} is damaged (no object); {advice}")
+    return row
 
 
 def _drop_after(path: Path, last_step: int) -> None:

@@ -16,7 +16,7 @@ from typing import Any
 import torch
 from pydantic import ValidationError
 
-from veredicto_trainer.checkpoints import write_folder, write_json
+from veredicto_trainer.checkpoints import read_json, write_folder, write_json
 from veredicto_trainer.config import TrainerConfig
 from veredicto_trainer.errors import ConfigFault, ReportFault
 from veredicto_trainer.identity import FILE as RUN_FILE
@@ -136,21 +136,28 @@ def _recorded_config(output: Path) -> TrainerConfig:
 
 
 def _expected(output: Path) -> str | None:
-    path = output / "report.json"
-    weights: str | None = json.loads(path.read_text(encoding="utf-8"))["weights"] if path.exists() else None
-    return weights
+    report = read_json(output / "report.json")
+    weights = (report or {}).get("weights")
+    return None if weights is None else str(weights)
 
 
 def _batches(output: Path, steps: int) -> Iterator[Batch]:
-    """Every step that was learnt from, with the verdicts that it was learnt from with."""
+    """Every step that was learnt from, with the verdicts that it was learnt from with.
+
+    Raises:
+        ReportFault: a step between others is missing: without it the rest cannot come out as it did.
+    """
     recordings = Recordings(output / "recordings")
     verdicts: dict[int, dict[str, dict[str, Any]]] = {}
     for row in read_rows(output / "rollouts.jsonl"):
         verdicts.setdefault(row["step"], {})[row["id"]] = row
     for step in range(1, steps + 1):
-        if step not in verdicts:
-            return
+        if step > max(verdicts, default=0):
+            return  # the run has not come further
         groups = [group for taken in recordings.rounds(step) for group in taken.groups]
+        if step not in verdicts or not groups:
+            missing = "verdicts in rollouts.jsonl" if step not in verdicts else "tokens in recordings/"
+            raise ReportFault(f"the {missing} of step {step} are missing; restore them from a copy to replay this run")
         judged = [_judged(group, step, verdicts[step]) for group in groups]
         used = [g for g in judged if verdicts[step][g.rollouts[0].id]["group_state"] != "replaced"]
         yield Batch(step, tuple(used))

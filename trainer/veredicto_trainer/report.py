@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import statistics
 from collections.abc import Sequence
 from dataclasses import asdict
@@ -14,7 +13,7 @@ from rich.console import Console
 from veredicto_proto.client import Client
 from veredicto_proto.client_errors import ClientError
 from veredicto_trainer.categories import age_histogram, category_reports, category_table
-from veredicto_trainer.checkpoints import write_json
+from veredicto_trainer.checkpoints import read_json, write_json
 from veredicto_trainer.curve import svg_curve, text_curve
 from veredicto_trainer.errors import ReportFault
 from veredicto_trainer.evaluate import Accuracy, Examination
@@ -46,7 +45,7 @@ def write_report(output: Path, outcome: Outcome, client: Client) -> dict[str, An
         "wall_s": round(outcome.position.wall_s, 1),
         "cpu_s": round(outcome.position.cpu_s, 1),
         "weights": outcome.after.weights,
-        "warm_start": _optional(output / "warm_start.json"),
+        "warm_start": read_json(output / "warm_start.json"),
         "categories": [each.to_json() for each in category_reports(rollouts)],
         "age_histogram": age_histogram(rollouts),
         "audit": _audit(outcome, rollouts, client),
@@ -65,7 +64,7 @@ def print_report(output: Path, console: Console) -> None:
     Raises:
         ReportFault: there is no report in the folder.
     """
-    report = _optional(output / "report.json")
+    report = read_json(output / "report.json")
     if report is None:
         raise ReportFault(f"{output} holds no report.json; finish the run first: veredicto-train run CONFIG.toml")
     console.print(text_curve(learning_curve(output)), highlight=False, markup=False)
@@ -171,7 +170,3 @@ def _audit(outcome: Outcome, rollouts: Sequence[dict[str, Any]], client: Client)
         "void_groups": len({(row["step"], row["group"]) for row in rollouts if row["group_state"] == "void"}),
         "service": summary,
     }
-
-
-def _optional(path: Path) -> Any:
-    return json.loads(path.read_text(encoding="utf-8")) if path.exists() else None
