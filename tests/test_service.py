@@ -230,6 +230,21 @@ def test_equal_answers_of_one_request_are_judged_once_and_recorded_each(service:
     assert results[0]["record"] != results[2]["record"]
 
 
+def test_wrong_queries_with_one_result_share_a_class_that_says_nothing_else(service: RunningService) -> None:
+    def task(gold: str) -> dict[str, Any]:
+        script = "CREATE TABLE t AS SELECT range AS n FROM range(5)"
+        return {"verifier": "sql", "spec": {"fixtures": [{"script": script}], "gold": {"sql": gold}}}
+
+    one, other = task("SELECT sum(n) FROM t"), task("SELECT min(n) FROM t")
+    answers = ("SELECT max(n) FROM t", "SELECT count(*) - 1 FROM t", "SELECT count(*) FROM t", "SELECT x FROM t")
+    results = service.score([*(item(answer, one) for answer in answers), item(answers[0], other), item("42")])
+    assert [result["reward"] for result in results] == [0.0] * 5 + [1.0]
+    same, again, different, failed, elsewhere, unsaid = [result["answer_class"] for result in results]
+    assert same == again
+    assert len({same, different, elsewhere}) == 3
+    assert (failed, unsaid) == ("", None)
+
+
 def test_defaults_spelled_out_are_the_same_task(service: RunningService) -> None:
     spelled = {"verifier": "math", "spec": {"answer": "42", "profile": "lenient", "reward": "binary", "stop": []}}
     plain, full = service.score([item("42"), item("42", spelled)])

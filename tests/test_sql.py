@@ -442,3 +442,33 @@ def test_the_timer_of_the_worker_ends_a_query_as_a_limit() -> None:
         signal.setitimer(signal.ITIMER_PROF, 0)
         signal.signal(signal.SIGPROF, before)
     assert VERIFIER.grade(task, Answer("SELECT b, a FROM t", Completion(""))).passed
+
+
+# Classes of wrong answers
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "same"),
+    [
+        ("SELECT a FROM t", "SELECT t.a FROM t ORDER BY a DESC", True),
+        ("SELECT a, 'z' FROM t", "SELECT a * 1.0, 'z' FROM t", True),
+        ("SELECT a FROM t", "SELECT DISTINCT a FROM t", False),
+        ("SELECT a, 'z' FROM t", "SELECT a, 'w' FROM t", False),
+        ("SELECT b, a + 1 FROM t", "SELECT b, a + 1.0000001 FROM t", False),
+    ],
+)
+def test_wrong_answers_with_the_same_result_are_one_class(left: str, right: str, same: bool) -> None:
+    classes = [graded(answer).answer_class for answer in (left, right)]
+    assert all(classes)
+    assert (classes[0] == classes[1]) is same
+
+
+@pytest.mark.parametrize("answer", ["SELECT nothing FROM t", "SELECT", "SELECT 1", "", "SELECT a / 0 FROM nowhere"])
+def test_an_answer_that_returns_nothing_has_the_empty_class(answer: str) -> None:
+    assert graded(answer).answer_class == ""
+
+
+def test_a_right_answer_needs_no_class_and_giant_values_have_one() -> None:
+    assert graded("SELECT a, b FROM t").answer_class is None
+    giant = "SELECT a, repeat('9', 400)::BIGNUM FROM t"
+    assert graded(giant).answer_class

@@ -158,6 +158,9 @@ class Result(Message):
     flags: tuple[FlagResult, ...]
     answer: str | None
     """What extraction took from the completion."""
+    answer_class: str | None = None
+    """For votes: equal for two wrong answers to one task that come to the same (`sql`: the same rows), empty for one
+    that comes to nothing, null where the verifier does not say. Keyed anew at every start of the service."""
     error: ItemError | None
     verifier: VerifierStamp | None
     task_digest: str | None

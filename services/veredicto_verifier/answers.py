@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
@@ -48,8 +49,8 @@ def entry(scored: Scored, header: Header, request_id: str) -> Entry:
     )
 
 
-def result(scored: Scored, record: str | None, stamps: Stamps) -> dict[str, Any]:
-    """One entry of `results`, as the contract spells it."""
+def result(scored: Scored, record: str | None, stamps: Stamps, class_key: bytes) -> dict[str, Any]:
+    """One entry of `results`, as the contract spells it; `class_key` keys what it says of equal answers."""
     verdict, task = scored.verdict, scored.task
     return {
         "id": scored.item.id,
@@ -59,6 +60,7 @@ def result(scored: Scored, record: str | None, stamps: Stamps) -> dict[str, Any]
         "checks": [asdict(check) for check in verdict.checks],
         "flags": [asdict(flag) for flag in verdict.flags],
         "answer": verdict.answer,
+        "answer_class": _keyed(verdict.answer_class, task.digest if task else "", class_key),
         "error": _error(scored),
         "verifier": stamps[task.verifier] if task else None,
         "task_digest": task.digest if task else None,
@@ -67,6 +69,13 @@ def result(scored: Scored, record: str | None, stamps: Stamps) -> dict[str, Any]
         "exec_ms": verdict.exec_ms,
         "record": record,
     }
+
+
+def _keyed(answer_class: str | None, task_digest: str, key: bytes) -> str | None:
+    """A name for a class that says nothing of the result behind it: results are small and could be guessed."""
+    if not answer_class:
+        return answer_class
+    return hashlib.blake2b(f"{task_digest} {answer_class}".encode(), key=key, digest_size=12).hexdigest()
 
 
 def _error(scored: Scored) -> dict[str, Any] | None:

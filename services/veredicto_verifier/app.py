@@ -110,7 +110,10 @@ async def _whole_answer(service: Service, envelope: Envelope, request_id: str) -
     """Validate each item, schedule, record, and only then have something to answer with."""
     scored = await asyncio.gather(*await service.scorer.submit(_items(service, envelope)))
     records = await _record(service, scored, envelope, request_id)
-    results = [answers.result(one, record, service.stamps) for one, record in zip(scored, records, strict=True)]
+    results = [
+        answers.result(one, record, service.stamps, service.class_key)
+        for one, record in zip(scored, records, strict=True)
+    ]
     return orjson.dumps({"request_id": request_id, "results": results})
 
 
@@ -142,7 +145,9 @@ async def _stream(
             yield orjson.dumps({"error": problems.document(error, request_id)}) + b"\n"
             return
         for (index, one), record in zip(batch, records, strict=True):
-            yield orjson.dumps({**answers.result(one, record, service.stamps), "index": index}) + b"\n"
+            yield (
+                orjson.dumps({**answers.result(one, record, service.stamps, service.class_key), "index": index}) + b"\n"
+            )
 
 
 async def _indexed(index: int, future: asyncio.Future[Scored]) -> tuple[int, Scored]:

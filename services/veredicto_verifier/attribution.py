@@ -72,6 +72,7 @@ def decided(reply: dict[str, Any] | Died) -> Verdict | None:
         checks=tuple(Check(**check) for check in reply["checks"]),
         flags=tuple(Flag(**flag) for flag in reply["flags"]),
         answer=reply["answer"],
+        answer_class=reply["answer_class"],
         exec_ms=reply["exec_ms"],
     )
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import secrets
 from collections.abc import Sequence
 from contextlib import AsyncExitStack
 from pathlib import Path
@@ -31,7 +32,7 @@ async def score_file(
     """
     settings = Settings(packs=tuple(packs))
     items = _items(file, _task(spec, verifier), settings.max_completion_bytes)
-    stamps = stamp_verifiers()
+    stamps, key = stamp_verifiers(), secrets.token_bytes(16)
     async with AsyncExitStack() as stack:
         folder = data_dir or Path(stack.enter_context(TemporaryDirectory()))
         shelf = load_shelf(settings.packs, folder)
@@ -46,7 +47,7 @@ async def score_file(
             stack.callback(ledger.close)
             header = Header(run=file.name[:256])
             records = await ledger.append([answers.entry(one, header, f"file_{file.name}"[:64]) for one in scored])
-    return [answers.result(one, record, stamps) for one, record in zip(scored, records, strict=True)]
+    return [answers.result(one, record, stamps, key) for one, record in zip(scored, records, strict=True)]
 
 
 def _task(spec: Path | None, verifier: str | None) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -39,6 +40,8 @@ class Service:
     idempotency: IdempotencyStore
     metrics: Metrics
     stamps: Mapping[str, Mapping[str, str]]
+    class_key: bytes
+    """Keys the names of classes of equal answers; another one at every start."""
 
 
 def stamp_verifiers() -> dict[str, dict[str, str]]:
@@ -91,7 +94,9 @@ async def running(settings: Settings) -> AsyncIterator[Service]:
     try:
         async with scoring(settings, shelf) as (scheduler, scorer):
             await scheduler.start()
-            yield Service(settings, shelf, scheduler, scorer, ledger, idempotency, Metrics(), stamps)
+            yield Service(
+                settings, shelf, scheduler, scorer, ledger, idempotency, Metrics(), stamps, secrets.token_bytes(16)
+            )
     finally:
         idempotency.close()
         ledger.close()

@@ -19,6 +19,8 @@ class Verdict:
     checks: tuple[Check, ...] = ()
     flags: tuple[Flag, ...] = ()
     answer: str | None = None
+    answer_class: str | None = None
+    """See `Grade.answer_class`; not keyed yet."""
     error_code: str | None = None
     error_message: str | None = None
     cached: bool = False

@@ -121,7 +121,9 @@ class Grade:
     """What a verifier says of one answer.
 
     `score` in [0, 1) counts only under `shaped` and only when not passed. `cpu_s` is CPU that child processes used
-    on the answer's behalf (the worker's own is measured by the worker).
+    on the answer's behalf (the worker's own is measured by the worker). `answer_class` is for votes among wrong
+    answers: equal for two answers to one task that come to the same, empty for one that comes to nothing, None where
+    the verifier does not say. It leaves the service only keyed.
     """
 
     passed: bool
@@ -129,6 +131,7 @@ class Grade:
     score: float = 0.0
     flags: tuple[Flag, ...] = ()
     cpu_s: float = 0.0
+    answer_class: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,7 +166,8 @@ class Verifier(Generic[SpecT, TaskT]):
     and checked, and `TaskFault` raised if the task is broken), then `grade(task, answer)` once per completion. A task
     that holds resources has a `close()`; one whose resources can be evicted meanwhile has `evicted()` and `reopen()`,
     which the worker calls before it charges anything to a completion.
-    `grade` never raises for anything a completion can hold; `LimitExceeded` is the one way out.
+    `grade` never raises for anything a completion can hold; the ways out are `LimitExceeded`, and `TaskFault`
+    where only an answer shows that the task is broken (a checker that raises and was never proven).
     """
 
     name: str

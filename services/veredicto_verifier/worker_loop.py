@@ -151,6 +151,7 @@ def _score(job: dict[str, Any], tasks: TaskCache, send: Send, progress: dict[str
         "checks": [asdict(check) for check in grade.checks],
         "flags": [asdict(flag) for flag in flags],
         "answer": answer,
+        "answer_class": grade.answer_class,
         "exec_ms": round((time.perf_counter() - started) * 1e3, 3),
     }
 

@@ -32,6 +32,8 @@ class Answer:
     """Ledger records: the greedy completion's, then the sampled ones'."""
     taken: tuple[str | None, ...] = ()
     """For each sampled completion, what the service took as its answer."""
+    classes: tuple[str | None, ...] = ()
+    """For each sampled completion, the service's class of a wrong answer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,6 +147,7 @@ def _answer(greedy: Group, sampled: Group | None, executes_check: str) -> Answer
         executed=ran,
         records=(first.record, *(verdict.record for verdict in verdicts)),
         taken=tuple(verdict.answer for verdict in verdicts),
+        classes=tuple(verdict.answer_class for verdict in verdicts),
     )
 
 

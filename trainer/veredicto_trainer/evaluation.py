@@ -117,12 +117,7 @@ def figures(examination: Examination) -> dict[str, Any]:
         "categories": _categories(examination.answers),
     }
     if fewest > 1:
-        votes = [majority([vote_class(t, passed=p) for t, p in _voters(a)]) for a in answers]
-        body["majority"] = {
-            "k": fewest,
-            "by_text": _mean([vote.by_text for vote in votes]),
-            "at_least": _mean([vote.at_least for vote in votes]),
-        }
+        body["majority"] = {"k": fewest, **_mean([majority(_votes(answer)) for answer in answers])}
     return body
 
 
@@ -186,8 +181,10 @@ def _known(answer: Answer) -> int:
     return sum(value is not None for value in answer.sampled)
 
 
-def _voters(answer: Answer) -> list[tuple[str | None, bool]]:
-    return [(t, p) for t, p in zip(answer.taken, answer.sampled, strict=True) if p is not None]
+def _votes(answer: Answer) -> list[str | None]:
+    said = answer.classes or (None,) * len(answer.taken)  # none in an examination that an older service judged
+    each = zip(answer.taken, answer.sampled, said, strict=True)
+    return [vote_class(text, passed=passed, said=name) for text, passed, name in each if passed is not None]
 
 
 def _mean(values: Sequence[float]) -> dict[str, Any]:
@@ -208,12 +205,7 @@ def _categories(answers: Sequence[Answer]) -> list[dict[str, Any]]:
 def _row(shots: int, who: str, figure: dict[str, Any]) -> str:
     passes = ", ".join(f"{k}: {_with(v['share'], v['interval'])}" for k, v in figure["pass"].items())
     vote = figure.get("majority")
-    voted = (
-        f"{_with(vote['by_text']['share'], vote['by_text']['interval'])}, at least {vote['at_least']['share']:.3f} "
-        f"(k = {vote['k']})"
-        if vote
-        else ""
-    )
+    voted = f"{_with(vote['share'], vote['interval'])} (k = {vote['k']})" if vote else ""
     greedy = _with(figure["greedy"]["share"], figure["greedy"]["interval"])
     return f"| {shots} | {who} | {greedy} | {passes} | {voted} | {figure['questions']} |"
 

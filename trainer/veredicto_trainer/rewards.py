@@ -221,6 +221,7 @@ def _verdict(result: Result) -> Verdict:
         passed_checks=tuple(check.name for check in result.checks if check.passed),
         verifier=None if result.verifier is None else f"{result.verifier.name}@{result.verifier.version}",
         answer=result.answer,
+        answer_class=result.answer_class,
     )
 
 

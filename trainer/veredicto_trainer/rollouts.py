@@ -61,6 +61,8 @@ class Verdict:
     """`name@version` of the verifier."""
     answer: str | None = None
     """What the service took from the completion as its answer."""
+    answer_class: str | None = None
+    """Equal for wrong answers that come to the same, empty for one that comes to nothing; None where it is not said."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,15 +25,20 @@ def pass_at_k(count: int, passed: int, k: int) -> float:
     return 1.0 - math.comb(count - passed, k) / math.comb(count, k)
 
 
-def vote_class(answer: str | None, *, passed: bool) -> str | None:
-    """The class that an answer votes for; None for no answer at all.
+def vote_class(answer: str | None, *, passed: bool, said: str | None = None) -> str | None:
+    """The class that an answer votes for; None for an answer that does not vote.
 
-    Answers that passed are one class. The others fall together when they are the same number, or the same text up to
-    spaces and case. The service does not say what a wrong query returned, so wrong queries that differ in text and
-    agree in result count as different here: see `Majority`.
+    Args:
+        answer: what the service took as the answer.
+        passed: answers that passed are one class.
+        said: the service's class of a wrong answer: queries with the same result fall together, one that gave none
+            does not vote. None where the verifier says nothing: then answers fall together when they are the same
+            number, or the same text up to spaces and case.
     """
     if passed:
         return RIGHT
+    if said is not None:
+        return f"\0{said}" if said else None
     if answer is None or not answer.strip():
         return None
     text = " ".join(answer.split()).rstrip(";").strip().casefold()
@@ -43,26 +48,14 @@ def vote_class(answer: str | None, *, passed: bool) -> str | None:
         return text
 
 
-@dataclass(frozen=True, slots=True)
-class Majority:
-    """Whether the most frequent answer of a question is right; a tie counts as its part."""
+def majority(classes: Sequence[str | None]) -> float:
+    """Whether the most frequent class of one question's answers is the right one; a tie counts as its part.
 
-    by_text: float
-    """With wrong answers told apart as `vote_class` does: the most that it can be."""
-    at_least: float
-    """With all wrong answers counted as one: the least that it can be, however they agree."""
-
-
-def majority(classes: Sequence[str | None]) -> Majority:
-    """The vote over the classes of one question's answers; those without an answer do not vote."""
+    Self-consistency (Wang et al. 2022, arXiv 2203.11171), over results where the answer is a query.
+    """
     votes = Counter(each for each in classes if each is not None)
-    right = votes[RIGHT]
-    wrong = sum(votes.values()) - right
-    if right == 0:
-        return Majority(0.0, 0.0)
-    top = max(votes.values())
-    tied = sum(count == top for count in votes.values())
-    return Majority(1.0 / tied if right == top else 0.0, 1.0 if right > wrong else 0.5 if right == wrong else 0.0)
+    top = max(votes.values(), default=0)
+    return 1.0 / sum(count == top for count in votes.values()) if top and votes[RIGHT] == top else 0.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -134,7 +134,7 @@ _ASPECTS: Final[dict[str, Callable[[FormatTask, str], tuple[str, str] | None]]] 
 
 VERIFIER: Final = Verifier(
     name="format",
-    version="1.1.0",
+    version="1.2.0",
     lane="light",
     spec=FormatSpec,
     auto=lambda _spec: "completion",

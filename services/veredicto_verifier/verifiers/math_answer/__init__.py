@@ -87,7 +87,7 @@ def _stepped(spec: MathSpec, text: str) -> Check:
 
 VERIFIER: Final = Verifier(
     name="math",
-    version="3.0.0",
+    version="3.1.0",
     lane="light",
     spec=MathSpec,
     auto=lambda spec: "hash" if spec.profile == "strict" else "math",

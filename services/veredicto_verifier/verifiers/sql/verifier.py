@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from veredicto_verifier.verifier import Answer, Check, Context, Flag, Grade, Verifier
+from veredicto_verifier.verifiers.sql.answer_class import answer_class
 from veredicto_verifier.verifiers.sql.comparison import Comparison, Expected, Rules, compare, compare_changes
 from veredicto_verifier.verifiers.sql.fixtures import open_fixtures
 from veredicto_verifier.verifiers.sql.gates import Admitted, Refusal, admit
@@ -78,7 +79,7 @@ def grade(task: SqlTask, answer: Answer) -> Grade:
         if isinstance(gate, Refusal):
             if gate.broken:
                 open_fixtures().discard(task.sources[0])
-            return Grade(False, _checks(gate.check, gate.code, gate.reason), flags=gate.flags)
+            return Grade(False, _checks(gate.check, gate.code, gate.reason), flags=gate.flags, answer_class="")
         return _grade_runs(task, gate, budget)
 
 
@@ -102,8 +103,9 @@ def _grade_runs(task: SqlTask, gate: Gate, budget: Budget) -> Grade:
     first: tuple[str, str, str] | None = None
     flags, worst = gate.flags, 1.0
     count = len(task.sources)
+    tables: list[Table] = []
     for index in range(count):
-        check, outcome, more = _run_one(task, gate, index, budget)
+        check, outcome, more = _run_one(task, gate, index, budget, tables)
         budget.check()
         flags += more
         worst = min(worst, outcome.closeness)
@@ -115,10 +117,14 @@ def _grade_runs(task: SqlTask, gate: Gate, budget: Budget) -> Grade:
     if first is None:
         return Grade(True, tuple(Check(name, True, 1.0) for name in STAGES), flags=flags)
     score = max(0.0, (worst - FLOOR) / FLOOR) if shaped else 0.0
-    return Grade(False, _checks(*first, score=score), score=score, flags=_unique(flags))
+    ran = first[0] != "sql.run"
+    same = answer_class(tables) if ran else ""
+    return Grade(False, _checks(*first, score=score), score=score, flags=_unique(flags), answer_class=same)
 
 
-def _run_one(task: SqlTask, gate: Gate, index: int, budget: Budget) -> tuple[str, Comparison, tuple[Flag, ...]]:
+def _run_one(
+    task: SqlTask, gate: Gate, index: int, budget: Budget, tables: list[Table]
+) -> tuple[str, Comparison, tuple[Flag, ...]]:
     """Run on one fixture: the check that tells of it, how the result compares, and further flags."""
     expected = task.expected[index]
     cap = max(10 * len(expected.table.rows), MIN_ROW_CAP)
@@ -126,6 +132,7 @@ def _run_one(task: SqlTask, gate: Gate, index: int, budget: Budget) -> tuple[str
         table = _run(task, index, gate, cap + 1, budget)
     except QueryFailed as failure:
         return "sql.run", Comparison(failure.code, failure.reason, 0.0), ()
+    tables.append(table)
     if len(table.rows) > cap:
         flag = Flag("huge_result", f"more than {cap:,} rows on fixture {index + 1}")
         return "sql.rows", Comparison("sql.huge_result", "far more rows than gold", 0.0), (flag,)
@@ -212,7 +219,7 @@ _ACCOUNTS = "CREATE TABLE accounts(id INTEGER, branch VARCHAR, balance DECIMAL(1
 
 VERIFIER: Verifier[SqlSpec, SqlTask] = Verifier(
     name="sql",
-    version="1.3.0",
+    version="1.4.0",
     lane="sql",
     spec=SqlSpec,
     auto=lambda _spec: "fence:sql",
