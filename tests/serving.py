@@ -46,8 +46,9 @@ def environment(**extra: str) -> dict[str, str]:
 
 
 @contextmanager
-def serving(data_dir: Path, *flags: str, ready: bool = True, **extra: str) -> Iterator[RunningService]:
-    command = [sys.executable, "-m", "veredicto_verifier", "serve", "--port", "0", "--data-dir", str(data_dir), *flags]
+def serving(data_dir: Path, *flags: str, ready: bool = True, port: int = 0, **extra: str) -> Iterator[RunningService]:
+    command = [sys.executable, "-m", "veredicto_verifier", "serve", "--port", str(port), "--data-dir", str(data_dir)]
+    command += flags
     log = data_dir.parent / f"{data_dir.name}.log"
     with log.open("wb") as stderr, subprocess.Popen(command, env=environment(**extra), stderr=stderr) as process:
         try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import torch
@@ -12,11 +13,17 @@ from tests.reward_server import WORDS
 
 
 def tiny_policy(
-    folder: Path, *, eos: list[int] | None = None, pad_is_eos: bool = False, tied: bool = True, seed: int = 1
+    folder: Path,
+    *,
+    eos: list[int] | None = None,
+    pad_is_eos: bool = False,
+    tied: bool = True,
+    seed: int = 1,
+    vocabulary: Sequence[str] = WORDS,
 ) -> Path:
-    """A one-layer Llama of about 10,000 parameters over the words, in Hugging Face format."""
+    """A one-layer Llama of about 10,000 parameters over some words, in Hugging Face format."""
     special = ["<unk>", "<eos>", "<end>"] + ([] if pad_is_eos else ["<pad>"])
-    words = {word: index for index, word in enumerate([*special, *WORDS])}
+    words = {word: index for index, word in enumerate([*special, *vocabulary])}
     tokenizer = Tokenizer(models.WordLevel(words, unk_token="<unk>"))
     tokenizer.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
     wrapped = PreTrainedTokenizerFast(
