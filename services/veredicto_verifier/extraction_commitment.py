@@ -19,7 +19,8 @@ _TRIGGERS: Final = frozenset(
     "negative inverse reciprocal square cube root half twice double triple third quarter minus plus times "
     "falsa mala errónea equivocada incorrecta nunca tampoco ni dudo niego falso mentira incorrecto imposible si "
     "supongamos supón suponiendo imagina imaginemos digamos opuesto inverso cuadrado cubo raíz mitad doble triple "
-    "tercio cuarto menos más por".split()
+    "tercio cuarto menos más por "
+    "think thinks believe believes claim claims says decir pensar creer".split()
 )
 """Every pattern before a statement holds one of these words: a quick look before the patterns."""
 _NEAR_WORDS: Final = 9
@@ -47,12 +48,18 @@ _BEFORE: Final = (
     r"está\s+claro|estoy\s+segur[oa](?:\s+de)?|significa)\s+(?:que\s+|si\s+)?" + _THE,
     r"\b(?:dudo|niego|falso|mentira|incorrecto|imposible)\s+(?:de\s+)?(?:que\s+|decir\s+que\s+)?" + _THE,
     r"\b(?:si|supongamos|supón|suponiendo|imagina|imaginemos|digamos)\s+(?:que\s+)?" + _THE,
+    r"\b(?:nobody|no\s+one|someone|some|many|most|students?|people|others|they|he|she)\s+(?:\w+\s+)?"
+    r"(?:think|say|believe|claim)s?\s+(?:that\s+)?" + _THE,
+    r"\b(?:mistake|error|trap)\s+(?:\w+\s+)?(?:is|would\s+be|es|sería)\s+(?:to\s+)?(?:say|think|believe|decir|pensar|creer)\s+(?:that\s+|que\s+)?" + _THE,
     r"\b(?:(?:opuesto|inverso|cuadrado|cubo|raíz|mitad|doble|triple|tercio|cuarto)\s+de|menos|más|por)\s+" + _THE,
 )
 _DENIED: Final = re.compile("|".join(f"(?:{one})" for one in _BEFORE), re.IGNORECASE)
 _NEW_LINE: Final = re.compile(r"\n(?=\s*[^a-z\s])|\n\s*\n")
 """Where another sentence starts whatever stands before it; a line that goes on in lower case is wrapped."""
-_NOT: Final = re.compile(r"(?:n['’]t|\b(?:not|never|no\s+es|no))\s*[:$*_(\"'“]*\s*\Z", re.IGNORECASE)
+_NOT: Final = re.compile(
+    r"(?:n['’]t|\b(?:not|never|no\s+es|no)|\b(?:false|wrong|untrue|falso|mentira)\s+(?:that|que))\s*[:$*_(\"'“]*\s*\Z",
+    re.IGNORECASE,
+)
 
 _STOP: Final = r"\s*(?:[,.;:!…—–-]|\Z)"
 _WRONG: Final = (
@@ -69,6 +76,9 @@ _AFTER: Final = (
     rf"(?:(?:that|this|it|which)(?:['’]s|\s+is|\s+was)|is|was)\s+(?:\w+ly\s+)?(?:{_WRONG})",
     r"(?:that|this|it|which)\s+(?:(?:is|was|does|ca|can|could)n['’]t|cannot)\s+(?:be\s+)?(?:right|correct|true|it\b|the\s)",
     r"(?:scratch|forget|ignore|disregard|strike)\s+(?:that|this|it|the\s+above|my)\b|never\s*mind\b|nevermind\b",
+    r"(?:actually|rather|sorry|perd[oó]n|mejor\s+dicho|en\s+realidad|de\s+hecho)[,:]?\s+"
+    r"(?:(?:it['’]s|(?:it|that)\s+(?:is|should\s+be)|I\s+meant?|make\s+(?:it|that)|es|son|sería)\s+)?[-−$€£\\({]*[0-9]",
+    r"(?:mejor\s+dicho|rectifico|me\s+retracto)\b|i\s+(?:retract|withdraw)\b",
     r"correction\b|my\s+mistake\b|just\s+(?:kidding|joking)\b",
     r"i(?:['’]m|\s+am|\s+was)\s+(?:wrong|mistaken|lying|joking|kidding)\b|i\s+made\s+an?\s+(?:mistake|error)\b",
     r"i\s+(?:misread|miscalculated|lied|take\s+(?:that|it)\s+back)\b",

@@ -13,18 +13,22 @@ from typing import Final, NamedTuple, TypeVar
 from veredicto_verifier.errors import ExtractionFault
 from veredicto_verifier.extraction_commitment import REACH, condemns, kept, made
 from veredicto_verifier.extraction_markup import CLOSE_TAG, HASH, OPEN_TAG, boxes
-from veredicto_verifier.numerals import MAX_CHARS, parse
+from veredicto_verifier.numerals import MAX_CHARS, parse, unwrapped
 
 MAX_MARKS: Final = 1_000
 """Most marks of one kind that are read."""
 
 _PHRASE: Final = re.compile(
-    r"\b(?:answer|respuesta)(?: final| correcta)?[*_ \t]*+(?::[*_]*+|(?:is|es)\b[ \t]*+:?)\s*+", re.IGNORECASE
+    r"\b(?:answer|respuesta)(?: final| correcta)?[*_ \t]*+(?::[*_]*+|(?:is|es)\b[ \t]*+:?)\s*+"
+    r"(?:(?:therefore|thus|hence|then|simply|exactly|indeed|equal to|entonces|exactamente|igual a)[,:]?[ \t]++)?+",
+    re.IGNORECASE,
 )
 _MARK: Final = re.compile(rf"\\boxed|{HASH}|{OPEN_TAG}|(?i:{_PHRASE.pattern})")
 _TO_A_BOX: Final = re.compile(_PHRASE.pattern + r"[$*_ \t\\(\[]*\Z", re.IGNORECASE)
 _HASH: Final = re.compile(r"(?<!#)####(?!#)\s*+")
-_SENTENCE_END: Final = re.compile(r"[.!?](?=\s|$)|[\n;]|<")
+_SENTENCE_END: Final = re.compile(r"[.!?](?=\s|$)|[\n;]|<|,?[ \t](?:because|since|porque|pues|ya que)\b")
+_WORDS: Final = re.compile(r"(?<!\\)\b(?!sqrt\b|sin\b|cos\b|tan\b|exp\b|log\b)[^\W\d_]{3,}|[?\n]")
+"""What a text holds that is more than a formula or a letter."""
 _LINE_END: Final = re.compile(rf"\n|{CLOSE_TAG}")
 
 _Mark = TypeVar("_Mark")
@@ -49,7 +53,7 @@ def take_final(rest: str) -> str:
     """
     candidates = sorted(_candidates(rest), key=lambda candidate: candidate.at)
     if not candidates:
-        if _value(rest.strip()) is None:
+        if _value(rest.strip()) is None and not _is_formula(rest.strip()):
             raise ExtractionFault("extract.missing", "no \\boxed{}, ####, 'answer is' or <answer>, and not one value")
         return rest.strip()
     last = max((index for index, candidate in enumerate(candidates) if candidate.condemns), default=-1)
@@ -59,7 +63,7 @@ def take_final(rest: str) -> str:
     counted = [candidate.text for candidate in candidates if candidate.firm or _value(candidate.text) is not None]
     if not counted:
         return candidates[-1].text
-    if len({_value(text) or text for text in set(counted)}) > 1:
+    if len({_said(text) for text in set(counted)}) > 1:
         raise ExtractionFault("extract.ambiguous", "final answers that differ in value")
     # Of answers equal in value, one without words beside it says the most.
     return next((text for text in reversed(counted) if parse(text) is not None), counted[-1])
@@ -153,6 +157,17 @@ def _until(end: re.Pattern[str], rest: str, start: int, limit: int) -> tuple[str
     text = window[:stop].strip()
     text = text.removesuffix("**").strip() if text.endswith("**") and not text.startswith("**") else text
     return text, start + stop
+
+
+def _is_formula(text: str) -> bool:
+    """Whether a text could be one bare answer that is no number: `2x + 1`, `(1, 2)`, `**B**`; no words, one line."""
+    return len(text) <= MAX_CHARS and _WORDS.search(text) is None
+
+
+def _said(text: str) -> object:
+    """What two texts must share to say the same: the value of a number, else the characters without markup and blanks."""
+    value = _value(text)
+    return "".join(unwrapped(text).split()) if value is None else value
 
 
 def _value(text: str) -> object:

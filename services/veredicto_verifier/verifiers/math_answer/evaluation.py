@@ -1,7 +1,8 @@
 """Whether two expressions are equal: their values at points drawn from the gold, to 60 digits and again to 120.
 
 Two analytic expressions that agree at points which nobody can foresee agree everywhere; no simplification can hang or
-give up. A difference that shrinks with the precision is rounding, one that stays is real. What is over the caps is
+give up. Where one is analytic only piece by piece (`|x|`, roots, logarithms of symbols), points from a thousandth to
+ten thousand join, so that a sign which turns far out is met. A difference that shrinks with the precision is rounding, one that stays is real. What is over the caps is
 refused before it is computed. Limit: a constant that agrees to over 60 digits without being equal passes.
 """
 
@@ -9,6 +10,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
+from fractions import Fraction
 from typing import Any, Final, Literal
 
 import mpmath
@@ -23,6 +25,8 @@ DIGITS: Final = (60, 120)
 POINTS: Final = 8
 DRAWS: Final = 40
 """Points drawn at most, until `POINTS` are found at which the gold is real."""
+SPREAD: Final = (0.002, 0.05, 0.3, 1, 3, 30, 300, 3_000) * 3
+"""How large the further points are at which expressions of several pieces are compared too."""
 MAX_POWER_OF_TEN: Final = 1_000
 MAX_FACTORIAL: Final = 170
 
@@ -38,7 +42,44 @@ def same(gold: Node, answer: Node, domains: Mapping[str, Domain], seed: str) -> 
         TooComplex: one of them is over a cap.
     """
     names = sorted(symbols_of(gold) | symbols_of(answer))
-    return _agree(gold, answer, list(_points(names, domains, seed)) if names else [{}])
+    if not _agree(gold, answer, list(_points(names, domains, seed)) if names else [{}]):
+        return False
+    return not (_pieced(gold) or _pieced(answer)) or _agree_afar(gold, answer, _spread(names, domains, seed))
+
+
+def _pieced(node: Node) -> bool:
+    """Whether a tree holds something of a symbol that is analytic only piece by piece."""
+    pieced = (
+        node.op == "root"
+        or (node.op == "fn" and node.value not in _SMOOTH)
+        or (node.op == "pow" and not _is_integer(node.args[1]))
+    )
+    return (pieced and bool(symbols_of(node.args[0]))) or any(map(_pieced, node.args))
+
+
+def _is_integer(node: Node) -> bool:
+    if node.op == "neg":
+        return _is_integer(node.args[0])
+    return node.op == "num" and isinstance(node.value, Fraction) and node.value.denominator == 1
+
+
+def _agree_afar(gold: Node, answer: Node, points: Iterator[Point]) -> bool:
+    """Whether two expressions also agree at points of every size, as far as both stay under the caps there."""
+    for point in points:
+        try:
+            with mpmath.workdps(DIGITS[0]):
+                if mpmath.im(value(gold, point)):
+                    continue
+        except (Undefined, TooComplex):
+            continue
+        try:
+            if not _same_at(gold, answer, point):
+                return False
+        except TooComplex:
+            continue
+        except Undefined:
+            return False
+    return True
 
 
 def proportional(gold: Node, answer: Node, domains: Mapping[str, Domain], seed: str) -> int:
@@ -52,6 +93,8 @@ def proportional(gold: Node, answer: Node, domains: Mapping[str, Domain], seed: 
     for point in _points(sorted(symbols_of(gold)), domains, seed):
         with mpmath.workdps(DIGITS[0]):
             try:
+                if _same_at(answer, _ZERO, point):
+                    return 0  # `x = x` holds everywhere
                 factor = value(answer, point) / value(gold, point)
             except (Undefined, ZeroDivisionError):
                 continue
@@ -94,6 +137,20 @@ def compare(one: Node, other: Node) -> int:
 def _points(names: Sequence[str], domains: Mapping[str, Domain], seed: str) -> Iterator[Point]:
     for draw in range(DRAWS):
         yield {name: _drawn(f"{seed}\0{draw}\0{name}", domains.get(name, "real")) for name in names}
+
+
+def _spread(names: Sequence[str], domains: Mapping[str, Domain], seed: str) -> Iterator[Point]:
+    """Points of every size, of all symbols alike; whole numbers from one up."""
+    for draw, scale in enumerate(SPREAD):
+        point = {}
+        for name in names:
+            domain = domains.get(name, "real")
+            drawn = _drawn(f"{seed}\0afar\0{draw}\0{name}", domain)
+            with mpmath.workdps(DIGITS[1]):
+                size = abs(drawn) * scale
+                size = mpmath.ceil(size) if domain in ("integer", "natural") else size
+                point[name] = -size if drawn < 0 else size
+        yield point
 
 
 def _drawn(text: str, domain: Domain) -> Any:
@@ -157,9 +214,9 @@ def value(node: Node, point: Point) -> Any:
 def _value(node: Node, point: Point) -> Any:
     if node.op == "num":
         held: Any = node.value
-        return mpmath.mpf(held.numerator) / held.denominator if hasattr(held, "numerator") else held
+        return mpmath.mpf(held.numerator) / held.denominator if hasattr(held, "numerator") else +held
     if node.op == "sym":
-        return point[str(node.value)]
+        return +point[str(node.value)]
     if node.op == "const":
         return {"pi": +mpmath.pi, "e": +mpmath.e, "i": mpmath.mpc(0, 1), "oo": mpmath.inf}[str(node.value)]
     args = [_value(arg, point) for arg in node.args]
@@ -232,4 +289,6 @@ def _function(name: str, args: list[Any]) -> Any:
     return getattr(mpmath, _NAMES.get(name, name))(args[0])
 
 
+_SMOOTH: Final = frozenset({"exp", "sin", "cos", "tan", "cot", "sec", "csc", "sinh", "cosh", "tanh"})
+_ZERO: Final = Node("num", (), Fraction(0))
 _NAMES: Final = {"arcsin": "asin", "arccos": "acos", "arctan": "atan", "abs": "fabs"}

@@ -19,6 +19,8 @@ Kind = Literal["number", "expression", "relation", "set", "tuple", "interval", "
 RELATIONS: Final = ("=", "<", ">", "\\le", "\\ge", "\\ne", "\\in")
 MAX_PARTS: Final = 64
 
+_REVERSED: Final = re.compile(r"\A\s*([\](\[])([^()\[\]]*[,;][^()\[\]]*)([\])\[])\s*\Z")
+"""One interval whose open ends may be written `]1, 2[`."""
 _CHOICE: Final = re.compile(r"(?:\\(?:text|mathrm|textbf|mathbf)\{)?\s*[(\[]?\s*([A-Za-z])\s*[)\].:]?\s*\}?\Z")
 _OPEN: Final = {"(": ")", "[": "]", "{": "}", "\\{": "\\}"}
 _CLOSE: Final = frozenset(_OPEN.values())
@@ -62,6 +64,10 @@ def read(text: str, kind: Kind | None = None, symbols: Collection[str] = ()) -> 
     plain = unwrapped(plain_characters(text).strip()) if len(text) <= 300 else text
     if kind == "choice":
         return choice(plain)
+    turned = _REVERSED.match(plain.replace("\\left", "").replace("\\right", ""))
+    if turned and (turned[1] == "]" or turned[3] == "["):
+        kind = "interval"
+        plain = turned[1].replace("]", "(") + turned[2] + turned[3].replace("[", ")")
     found = tokens(plain, symbols)
     if len(found) > 2 and not list(_split(found, ("=",)))[1:] and found[-1] == ",":
         raise Unread("a comma too many")

@@ -31,7 +31,7 @@ class SymbolicGold:
     def check(self, text: str) -> Check:
         """Read the answer as what the gold is, and compare."""
         try:
-            answer = read(_bare(text, self.spec), self.gold.kind, self.spec.symbols)
+            answer = read(_bare(text, self.spec), self._meant(), self.spec.symbols)
             known = set(self.spec.symbols)
             if known and any(symbols_of(node) - known for node in nodes_of(answer)):
                 return failed("math.not_read", "the final answer holds a symbol that the task does not have")
@@ -45,9 +45,13 @@ class SymbolicGold:
             return failed("math.wrong_kind", f"the final answer is a {answer.kind}; a {self.gold.kind} is asked for")
         return failed("math.wrong_value", f"the final answer is another {self.gold.kind}")
 
+    def _meant(self) -> Kind | None:
+        """What an answer is read as; `[1, 2]` answers `(1, 2)` only where the task itself calls that a tuple."""
+        return None if self.gold.kind == "tuple" and self.spec.kind == "auto" else self.gold.kind
+
     def form(self, text: str) -> Check:
         """Whether an answer that is equal is also written as the task wants it."""
-        answer = nodes_of(read(_bare(text, self.spec), self.gold.kind, self.spec.symbols))
+        answer = nodes_of(read(_bare(text, self.spec), self._meant(), self.spec.symbols))
         gold = nodes_of(self.gold)
         for form in self.spec.simplified:
             if any(breaks(form, node, gold[min(at, len(gold) - 1)]) for at, node in enumerate(answer)):
