@@ -50,7 +50,8 @@ _BEFORE: Final = (
     r"\b(?:si|supongamos|supón|suponiendo|imagina|imaginemos|digamos)\s+(?:que\s+)?" + _THE,
     r"\b(?:nobody|no\s+one|someone|some|many|most|students?|people|others|they|he|she)\s+(?:\w+\s+)?"
     r"(?:think|say|believe|claim)s?\s+(?:that\s+)?" + _THE,
-    r"\b(?:mistake|error|trap)\s+(?:\w+\s+)?(?:is|would\s+be|es|sería)\s+(?:to\s+)?(?:say|think|believe|decir|pensar|creer)\s+(?:that\s+|que\s+)?" + _THE,
+    r"\b(?:mistake|error|trap)\s+(?:\w+\s+)?(?:is|would\s+be|es|sería)\s+(?:to\s+)?(?:say|think|believe|decir|pensar|creer)\s+(?:that\s+|que\s+)?"
+    + _THE,
     r"\b(?:(?:opuesto|inverso|cuadrado|cubo|raíz|mitad|doble|triple|tercio|cuarto)\s+de|menos|más|por)\s+" + _THE,
 )
 _DENIED: Final = re.compile("|".join(f"(?:{one})" for one in _BEFORE), re.IGNORECASE)

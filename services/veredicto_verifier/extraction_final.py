@@ -165,7 +165,7 @@ def _is_formula(text: str) -> bool:
 
 
 def _said(text: str) -> object:
-    """What two texts must share to say the same: the value of a number, else the characters without markup and blanks."""
+    """What two texts that say the same share: the value of a number, else the characters but for markup and blanks."""
     value = _value(text)
     return "".join(unwrapped(text).split()) if value is None else value
 

@@ -52,9 +52,9 @@ _PLAIN_INTEGER: Final = re.compile(r"-?[0-9]{1,30}\Z")
 _SPACING: Final = re.compile(r"\\[,;:! ]|~|\s+")
 _TEXT_COMMAND: Final = re.compile(r"\\(?:text|mathrm)\{([^{}\\]*+)\}")
 _DEGREES: Final = re.compile(r"\^(?:\\circ(?![A-Za-z])|\{\\circ\})")
-_FRACTION: Final = re.compile(r"\\[dt]?frac(?:\{([+-]?[0-9]++)\}\{([0-9]++)\}|([0-9])([0-9]))")
-_EXPONENT: Final = re.compile(r"[eE]([+-]?[0-9]{1,6})\Z| ?(?:[×x*]|\\times|\\cdot) ?10\^\{?([+-]?[0-9]{1,6})\}?\Z")
-_RATIO: Final = re.compile(r"(?:([0-9]++) )?([0-9]++) ?/ ?([0-9]++)\Z")
+_FRACTION: Final = re.compile(r"\\[dt]?frac(?:\{([+-]?[0-9]++)\}\{(-?[0-9]++)\}|([0-9])([0-9]))")
+_EXPONENT: Final = re.compile(r"[eE]([+-]?[0-9]{1,6})\Z| ?(?:[×x*·⋅]|\\times|\\cdot) ?10\^\{?([+-]?[0-9]{1,6})\}?\Z")
+_RATIO: Final = re.compile(r"(?:([0-9]++) )?([0-9]++) ?/ ?(-?[0-9]++)\Z")
 _WORDS: Final = re.compile(r" ?[^\W\d_]+(?:[ .'/-]+[^\W\d_]+)*\Z")
 _DIGITS: Final[dict[DecimalMark, re.Pattern[str]]] = {
     ".": re.compile(r"([1-9][0-9]{0,2}(?:(?:,[0-9]{3})+|(?: [0-9]{3})+)|[0-9]*)(?:\.([0-9]*))?\Z"),
@@ -83,6 +83,8 @@ def parse(text: str, *, mark: DecimalMark = ".", units: Collection[str] | None =
         return Numeral(Fraction(int(text)))
     if len(text) > MAX_CHARS:
         return None
+    if text.lstrip("$*\\([ ").startswith("~"):
+        return None  # "about 18", which TeX would read as a blank
     number = unwrapped(_without_units(unwrapped(_plain(text)), units))
     number, percent = _without_percent(number)
     sign, number = _signed(unwrapped(number))
@@ -207,6 +209,6 @@ def _magnitude(text: str, mark: DecimalMark) -> Fraction | None:
 
 def _ratio(whole: int, numerator: int, denominator: int, *, mixed: bool) -> Fraction | None:
     """`whole numerator/denominator`; a mixed number needs a proper fraction."""
-    if denominator == 0 or (mixed and numerator >= denominator):
+    if denominator == 0 or (mixed and not numerator < denominator):
         return None
     return whole + Fraction(numerator, denominator)

@@ -10,10 +10,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from veredicto_verifier.errors import TaskFault
+from veredicto_verifier.numerals import parse
 from veredicto_verifier.verifier import Answer, Check, Context, Grade, Verifier
 from veredicto_verifier.verifiers.math_answer import steps
 from veredicto_verifier.verifiers.math_answer.numeric import NumberGold, failed, number_gold
-from veredicto_verifier.verifiers.math_answer.spec import MathSpec
+from veredicto_verifier.verifiers.math_answer.spec import NUMBER_ONLY, MathSpec
 
 if TYPE_CHECKING:
     from veredicto_verifier.verifiers.math_answer.latex import LatexGold
@@ -42,7 +43,9 @@ def _other_gold(spec: MathSpec) -> SymbolicGold | LatexGold:
     # Lazily: tasks with numbers only pay for neither mpmath nor sympy.
     from veredicto_verifier.verifiers.math_answer.symbolic import symbolic_gold
 
-    for field in ("percent", "abs_tol"):
+    if spec.kind in ("auto", "number") and spec.decimal_mark == "," and parse(spec.answer, units=spec.units):
+        raise TaskFault("task.gold_failed", "$.answer: no number with `decimal_mark` `,`; write 1234,5 for 1234.5")
+    for field in NUMBER_ONLY:
         if field in spec.model_fields_set and getattr(spec, field) != MathSpec.model_fields[field].default:
             raise TaskFault("task.spec_invalid", f"$.{field}: is for numbers; the answer is read as something else")
     if spec.kind == "latex":
@@ -51,7 +54,14 @@ def _other_gold(spec: MathSpec) -> SymbolicGold | LatexGold:
         if spec.simplified:
             raise TaskFault("task.spec_invalid", "$.simplified: is not for answers of kind `latex`")
         return latex_gold(spec.answer)
-    return symbolic_gold(spec)
+    try:
+        return symbolic_gold(spec)
+    except TaskFault:
+        from veredicto_verifier.verifiers.math_answer.latex import is_construct, latex_gold
+
+        if spec.kind != "auto" or spec.simplified or not is_construct(spec.answer):
+            raise
+        return latex_gold(spec.answer)
 
 
 def grade(task: MathTask, answer: Answer) -> Grade:
@@ -76,7 +86,7 @@ def _form(task: MathTask, text: str, value: Check) -> Check:
 
 def _stepped(spec: MathSpec, text: str) -> Check:
     """Every equality of the completion, reasoning included."""
-    found = steps.check(text)
+    found = steps.check(text, spec.decimal_mark)
     if found.wrong is not None:
         return failed("math.wrong_step", f"equality number {found.wrong} of the solution is wrong", "math.step")
     if found.found < spec.min_steps:

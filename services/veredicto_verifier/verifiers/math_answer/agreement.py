@@ -8,7 +8,7 @@ from typing import Final, TypeGuard
 
 from veredicto_verifier.verifiers.math_answer import evaluation
 from veredicto_verifier.verifiers.math_answer.evaluation import Domain, Undefined
-from veredicto_verifier.verifiers.math_answer.shapes import Interval, Shape
+from veredicto_verifier.verifiers.math_answer.shapes import Interval, Kind, Shape
 from veredicto_verifier.verifiers.math_answer.syntax import Node, symbols_of
 
 _FLIPPED: Final = {"<": ">", ">": "<", "\\le": "\\ge", "\\ge": "\\le", "=": "=", "\\ne": "\\ne"}
@@ -73,7 +73,8 @@ class Judge:
         one, other = solved(gold), solved(answer)
         if one is not None and other is not None and one[0] == other[0]:
             return self.agree(one[1], other[1])
-        if len(gold.relations) != 1 or len(answer.relations) != 1 or "\\in" in gold.relations + answer.relations:
+        both = gold.relations + answer.relations
+        if len(gold.relations) != 1 or len(answer.relations) != 1 or "\\in" in both or "\\lor" in both:
             return False
         factor = evaluation.proportional(_difference(gold), _difference(answer), self.domains, self.seed)
         if not factor:
@@ -99,6 +100,8 @@ def _met(gold: Shape, answer: Shape) -> tuple[Shape, Shape]:
             own = symbols_of(gold.parts[0]) if isinstance(gold.parts[0], Node) else set()
             if str(sides[0].value) not in own and isinstance(sides[1], Node):
                 return gold, Shape("expression", (sides[1],))
+        if gold.kind == "expression" and answer.relations == ("=",) and _is_function(sides[0], gold):
+            return gold, Shape("expression", (sides[1],))
         if gold.kind == "set" and named is not None and named[1].kind == "set":
             return gold, named[1]
     if gold.kind == "interval" and answer.kind == "relation":
@@ -116,6 +119,8 @@ def solved(relation: Shape) -> tuple[str, Shape] | None:
     if relation.relations == ("\\in",):
         symbol, lies = sides
         return (str(symbol.value), lies) if _is_symbol(symbol) and isinstance(lies, Shape) else None
+    if relation.relations == ("\\lor",):
+        return _united([solved(side) if isinstance(side, Shape) else None for side in sides])
     nodes = [side for side in sides if isinstance(side, Node)]
     if len(nodes) != len(sides):
         return None
@@ -135,6 +140,25 @@ def solved(relation: Shape) -> tuple[str, Shape] | None:
         "\\ge": _half(low=other, closed=True),
     }.get(sign)
     return None if where is None else (str(one.value), where)
+
+
+def _united(each: Sequence[tuple[str, Shape] | None]) -> tuple[str, Shape] | None:
+    """Where a symbol lies that lies in one of several places."""
+    found = [one for one in each if one is not None]
+    if len(found) < len(each) or len({name for name, _ in found}) > 1:
+        return None
+    kinds = {lies.kind for _, lies in found}
+    kind: Kind = "set" if kinds == {"set"} else "interval"
+    return found[0][0], Shape(kind, tuple(part for _, lies in found for part in lies.parts))
+
+
+def _is_function(side: object, gold: Shape) -> bool:
+    """`f(x)`, with `f` a usual name that the gold does not hold and `x` one that it does."""
+    if not isinstance(side, Node) or side.op != "mul" or not isinstance(gold.parts[0], Node):
+        return False
+    name, of = side.args
+    own = symbols_of(gold.parts[0])
+    return _is_symbol(name) and str(name.value) in set("fghpqFGHPQ") - own and _is_symbol(of) and str(of.value) in own
 
 
 def _between(nodes: list[Node], relations: tuple[str, ...]) -> tuple[str, Shape] | None:

@@ -2,8 +2,9 @@
 
 Two analytic expressions that agree at points which nobody can foresee agree everywhere; no simplification can hang or
 give up. Where one is analytic only piece by piece (`|x|`, roots, logarithms of symbols), points from a thousandth to
-ten thousand join, so that a sign which turns far out is met. A difference that shrinks with the precision is rounding, one that stays is real. What is over the caps is
-refused before it is computed. Limit: a constant that agrees to over 60 digits without being equal passes.
+ten thousand join, so that a sign which turns far out is met. A difference that shrinks with the precision is rounding,
+one that stays is real. What is over the caps is refused before it is computed. Limit: a constant that agrees to over 60
+digits without being equal passes.
 """
 
 from __future__ import annotations

@@ -75,6 +75,11 @@ def latex_gold(text: str) -> LatexGold:
     return LatexGold(gold, constructs)
 
 
+def is_construct(text: str) -> bool:
+    """Whether a text holds something that only math-verify reads."""
+    return bool(_constructs(text))
+
+
 def _constructs(text: str) -> frozenset[str]:
     return frozenset(one for one in CONSTRUCTS if one in text)
 

@@ -83,6 +83,11 @@ def choice(text: str) -> Shape:
 
 
 def _shape(found: Sequence[str], kind: Kind | None) -> Shape:
+    if "\\lor" in found:
+        return _alternatives(found)
+    if "\\land" in found and not any(token in RELATIONS for token in found):
+        listed = [token.replace("\\land", ",") for token in found]
+        found = [token for at, token in enumerate(listed) if not (token == "," == listed[at - 1] and at)]
     unions = list(_split(found, ("\\cup",)))
     if len(unions) > 1 and not any(token in RELATIONS for token in found):
         return Shape("interval", tuple(piece for part in unions for piece in _pieces(part)))
@@ -98,6 +103,14 @@ def _shape(found: Sequence[str], kind: Kind | None) -> Shape:
     if len(elements) > 1:
         return Shape("set", _elements(elements))
     return _enclosed(found, kind)
+
+
+def _alternatives(found: Sequence[str]) -> Shape:
+    """`x < 1` or `x > 2`: relations side by side; what is no relation is an answer in two minds."""
+    sides = tuple(_shape(part, None) for part in _split(found, ("\\lor",)))
+    if len(sides) < 2 or any(side.kind != "relation" for side in sides):
+        raise Unread("alternatives that are no relations")
+    return Shape("relation", sides, ("\\lor",))
 
 
 def _enclosed(found: Sequence[str], kind: Kind | None) -> Shape:

@@ -7,7 +7,7 @@ from fractions import Fraction
 from math import gcd
 from typing import Final, Literal
 
-from veredicto_verifier.verifiers.math_answer.syntax import Node, size
+from veredicto_verifier.verifiers.math_answer.syntax import Node, size, symbols_of
 
 Form = Literal["fraction", "radical", "rational_denominator", "evaluated", "expanded", "factored", "size"]
 SLACK: Final = 2
@@ -17,7 +17,7 @@ SLACK: Final = 2
 def breaks(form: Form, answer: Node, gold: Node) -> bool:
     """Whether an answer is not in a form."""
     if form == "factored":
-        return _factors(answer) < _factors(gold)
+        return _factors(answer) < _factors(gold) or _unlike_within(answer) or bool(_unusual(answer) - _unusual(gold))
     if form == "size":
         return size(answer) > size(gold) + SLACK
     return any(_RULES[form](node) for node in _walk(answer)) or (form == "expanded" and _unlike(answer))
@@ -84,7 +84,14 @@ def _radical(node: Node) -> bool:
 
 
 def _root_below(node: Node) -> bool:
-    return node.op == "div" and any(one.op == "root" for one in _walk(node.args[1]))
+    if node.op == "pow" and _integer(node.args[1]) is None and any(one.op == "neg" for one in _walk(node.args[1])):
+        return True
+    return node.op == "div" and any(one.op == "root" or _is_root(one) for one in _walk(node.args[1]))
+
+
+def _is_root(node: Node) -> bool:
+    """A power with a fraction in the exponent."""
+    return node.op == "pow" and node.args[1].op in ("div", "num") and _integer(node.args[1]) is None
 
 
 def _unevaluated(node: Node) -> bool:
@@ -143,6 +150,23 @@ def _powers(node: Node) -> dict[str, int]:
     return {str(node.value) if node.op == "sym" else repr(node): 1}
 
 
+def _unlike_within(node: Node) -> bool:
+    """Whether a sum somewhere is not collected: `x - x + 1` is no factor."""
+    return any(map(_unlike, _walk(node)))
+
+
+def _unusual(node: Node) -> set[str]:
+    """The operations on symbols that are no sum, product or whole power: with them anything has any factors."""
+    found = set()
+    for one in _walk(node):
+        power = _integer(one.args[1]) if one.op == "pow" else None
+        if one.op == "pow" and (power is None or power < 0):
+            found.add("pow" if power is None else "div")
+        elif one.op in ("div", "root", "fn", "fact") and symbols_of(one.args[1 if one.op == "div" else 0]):
+            found.add(f"{one.op}{one.value}")
+    return found
+
+
 def _factors(node: Node) -> int:
     """How many factors with symbols a product has, powers counted as often as they multiply."""
     if node.op == "neg":
@@ -151,7 +175,7 @@ def _factors(node: Node) -> int:
         return sum(_factors(arg) for arg in node.args)
     if node.op == "pow":
         power = _integer(node.args[1])
-        return _factors(node.args[0]) * max(power, 1) if power is not None else 1
+        return _factors(node.args[0]) * max(power, 0) if power is not None else 1
     return int(any(one.op == "sym" for one in _walk(node)))
 
 

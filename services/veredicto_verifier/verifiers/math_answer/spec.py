@@ -14,8 +14,7 @@ Unit = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max
 Symbol = Annotated[str, StringConstraints(pattern=r"^[A-Za-z]{1,20}$")]
 Domain = Literal["real", "positive", "nonnegative", "integer", "natural"]
 Form = Literal["fraction", "radical", "rational_denominator", "evaluated", "expanded", "factored", "size"]
-SYMBOLIC_ONLY = ("symbols", "simplified")
-NUMBER_ONLY = ("percent", "abs_tol")
+NUMBER_ONLY = ("percent", "abs_tol", "decimal_mark")
 
 
 class MathSpec(Spec):

@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Final
 
+from veredicto_verifier.numerals import DecimalMark
+
 MAX_EQUALITIES: Final = 1_000
 """Half as many signs of equality as a text may hold."""
 MAX_SIDE: Final = 120
@@ -26,7 +28,10 @@ _OPERATORS: Final = ("+", "-", "*", "/", "^", ")", "%")
 _BULLET: Final = re.compile(r"\A\s*[-*+]\s+")
 _LABEL: Final = re.compile(r"\A\s*(?:[0-9]{1,3}[.)]\s+|[.,]+\s+|\)+\s*)")
 _BETWEEN: Final = re.compile(r"(?<=[0-9)%])\s+(?=[0-9(.$€£])")
+_MARK: Final = re.compile(r"(?<=[0-9])[.,](?=[0-9])")
 _GROUP: Final = re.compile(r"[0-9]{3}(?![0-9])")
+_REMAINDER: Final = re.compile(r"(?:con |with |a )*(?:remainder|resto|residuo|r ?[0-9])\b", re.IGNORECASE)
+"""`13 / 4 = 3 remainder 1` is left alone."""
 _SENTENCE: Final = re.compile(r"[.,](?=\s|$)")
 _LATEX: Final = (
     (re.compile(r"\\[dt]?frac\{([0-9.,]{1,20})\}\{([0-9.,]{1,20})\}"), r"((\1)/(\2))"),
@@ -49,8 +54,15 @@ class Steps:
     wrong: int | None = None
 
 
-def check(text: str) -> Steps:
-    """Work out every equality of a solution, up to the first wrong one; one beyond the cap counts as wrong."""
+def check(text: str, mark: DecimalMark = ".") -> Steps:
+    """Work out every equality of a solution, up to the first wrong one; one beyond the cap counts as wrong.
+
+    Args:
+        text: the solution.
+        mark: what separates decimals in it.
+    """
+    if mark == ",":
+        text = _MARK.sub(lambda found: "." if found[0] == "," else ",", text)
     if text.count("=") > 2 * MAX_EQUALITIES:
         return Steps(0, MAX_EQUALITIES + 1)
     found = 0
@@ -114,6 +126,8 @@ def _right(text: str, start: int) -> _Side | None:
     last = start
     while last < min(len(text), start + MAX_SIDE) and text[last] in _ARITHMETIC:
         last += 1
+    if _REMAINDER.match(text, last):
+        return None
     side = text[start:last]
     after = text[last] if last < len(text) else "\n"
     if _joined(after, side[-1:]) or (_wordlike(after) and side.rstrip()[-1:] in (*_OPERATORS, "(")):

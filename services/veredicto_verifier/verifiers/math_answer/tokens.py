@@ -28,9 +28,11 @@ _SAME: Final = {
     "cdot": "*", "times": "*", "ast": "*", "div": "/", "leq": "\\le", "geq": "\\ge", "neq": "\\ne", "le": "\\le",
     "ge": "\\ge", "ne": "\\ne", "leqslant": "\\le", "geqslant": "\\ge", "lbrace": "\\{", "rbrace": "\\}", "lvert": "|",
     "rvert": "|", "vert": "|", "in": "\\in", "cup": "\\cup", "emptyset": "\\emptyset", "varnothing": "\\emptyset",
-    "mid": "|", "lt": "<", "gt": ">",
+    "mid": "|", "lt": "<", "gt": ">", "vee": "\\lor", "wedge": "\\land",
 }  # fmt: skip
 _DROPPED: Final = frozenset("left right displaystyle textstyle quad qquad limits bigl bigr Bigl Bigr big Big".split())
+_OR_AND: Final = re.compile(r"\\text\{\s*(or|and|o|y)\s*\}|(?<=[\s$])(or|and)(?=[\s$])")
+_UNION: Final = re.compile(r"(?<=[)\]}])\s*U\s*(?=[(\[{\\])")
 _TOKEN: Final = re.compile(
     r"\\[A-Za-z]+|\\[{}|,;:! ]|[0-9]+(?:\.[0-9]+)?|\.[0-9]+|[A-Za-z]+|\*\*|<=|>=|!=|[-+*/^!|()\[\]{}_,;=<>]|\s+|~"
 )
@@ -56,6 +58,7 @@ def tokens(text: str, symbols: Collection[str] = ()) -> list[str]:
     plain = plain_characters(text) if not text.isascii() else text
     for char, written in _CHARACTERS.items():
         plain = plain.replace(char, written)
+    plain = _UNION.sub(r" \\cup ", _OR_AND.sub(_connective, plain))
     plain = plain.replace("{,}", "").replace("\\$", "").replace("$", "").replace("\\%", "%")
     found: list[str] = []
     at = 0
@@ -66,6 +69,10 @@ def tokens(text: str, symbols: Collection[str] = ()) -> list[str]:
         at = token.end()
         found.extend(_spelt(token.group(), symbols))
     return found
+
+
+def _connective(found: re.Match[str]) -> str:
+    return " \\lor " if (found[1] or found[2]).startswith("o") else " \\land "
 
 
 def _spelt(token: str, symbols: Collection[str]) -> list[str]:
