@@ -6,6 +6,7 @@ Nothing is fetched: a `$ref` that leaves the schema is a fault of the task. Numb
 from __future__ import annotations
 
 import json
+import time
 from dataclasses import dataclass
 from typing import Annotated, Any, Final
 
@@ -18,6 +19,17 @@ from veredicto_verifier.json_values import MAX_SHOWN, breach, closed_schema, pla
 from veredicto_verifier.strict_json import Defect, read
 from veredicto_verifier.verifier import Answer, Check, Context, Grade, Spec, Verifier
 from veredicto_verifier.verifiers.json_models import MODELS
+
+ASSERTIONS: Final = frozenset(
+    "type enum const pattern format required dependentRequired dependencies multipleOf minimum maximum "
+    "exclusiveMinimum exclusiveMaximum minLength maxLength minItems maxItems uniqueItems minContains maxContains contains minProperties "
+    "maxProperties not additionalItems disallow divisibleBy".split()
+)
+"""Without one of these keywords, or `false`, somewhere in it a schema demands nothing."""
+FINAL: Final = frozenset(
+    {"type", "properties", "patternProperties", "additionalProperties", "propertyNames", "maxProperties"}
+)
+"""What a document that breaks it breaks with more fields too."""
 
 
 def _registered(name: str) -> str:
@@ -72,12 +84,21 @@ def prepare(spec: JsonSpec, _context: Context) -> JsonTask:
     """Compile the schema and check that the expected values can be valid.
 
     Raises:
-        TaskFault: `task.spec_invalid` for a schema that is none or refers elsewhere, `task.gold_failed` for expected
-            values that the schema or the model refuses, or that do not agree with themselves.
+        TaskFault: `task.spec_invalid` for a schema that is none, refers elsewhere or demands nothing,
+            `task.gold_failed` for expected values that the schema or the model refuses, or that do not agree with
+            themselves, `task.gold_timeout` for a schema that takes a tenth of the limit by itself.
     """
     validator = closed_schema(spec.json_schema, "$.schema", formats=spec.formats)
+    started = time.process_time()
+    validator.is_valid(spec.expected)
+    if time.process_time() - started > spec.limits.cpu_s / 10:
+        raise TaskFault(
+            "task.gold_timeout", "$.schema: validating needs over a tenth of the limit; simplify the schema"
+        )
+    if not spec.expected and spec.model is None and not _demands(spec.json_schema):
+        raise TaskFault("task.spec_invalid", "$.schema: any JSON would pass; say more, or give `expected`")
     for error in validator.iter_errors(spec.expected):
-        if error.schema_path[:1] == ["properties"] or error.schema_path == ["additionalProperties"]:
+        if spec.expected and _is_final(list(error.schema_path)):
             where = place(error.instance_path[:1])
             raise TaskFault("task.gold_failed", f"$.expected: {where} breaks `{error.kind.name}` of the schema")
     for name, value in spec.expected.items():
@@ -89,6 +110,20 @@ def prepare(spec: JsonSpec, _context: Context) -> JsonTask:
     if model is not None:
         _check_model(model, spec.expected)
     return JsonTask(validator, spec.expected, spec.compare, model)
+
+
+def _demands(schema: Any) -> bool:
+    """Whether a keyword that can refuse a document stands somewhere in a schema."""
+    if isinstance(schema, dict):
+        return not ASSERTIONS.isdisjoint(schema) or any(map(_demands, schema.values()))
+    return schema is False or (isinstance(schema, list) and any(map(_demands, schema)))
+
+
+def _is_final(path: list[str | int]) -> bool:
+    """Whether further fields beside the expected ones could not mend a breach of this rule of the schema."""
+    while path[:1] == ["allOf"] or path[:1] == ["$ref"]:
+        path = path[2:] if path[0] == "allOf" else path[1:]
+    return bool(path) and path[0] in FINAL
 
 
 def _check_model(model: type[BaseModel], expected: dict[str, Any]) -> None:

@@ -35,6 +35,8 @@ class FormatSpec(Spec):
             raise ValueError("`sections` names one section twice")
         if self.think_prefilled and self.sections[0] != "think":
             raise ValueError("`think_prefilled` needs `think` as the first of `sections`")
+        if "min_reasoning" in self.model_fields_set and self.min_reasoning and "think" not in self.sections:
+            raise ValueError("`min_reasoning` counts what `think` holds; name it in `sections`")
         return self
 
 

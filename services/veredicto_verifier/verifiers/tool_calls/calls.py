@@ -133,7 +133,7 @@ def without_retries(calls: Sequence[Call]) -> list[Call] | Fault:
         if call.tool.idempotency_key is None:
             kept.append(call)
             continue
-        if call.key is None:
+        if call.key is None or (isinstance(call.key, str) and not call.key.strip()):
             return Fault("tools.key_missing", f"call {number} has no `{call.tool.idempotency_key[:MAX_SHOWN]}`")
         earlier = next((one for one in kept if one.tool == call.tool and equal(one.key, call.key)), None)
         if earlier is None:
