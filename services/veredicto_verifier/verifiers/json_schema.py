@@ -22,8 +22,8 @@ from veredicto_verifier.verifiers.json_models import MODELS
 
 ASSERTIONS: Final = frozenset(
     "type enum const pattern format required dependentRequired dependencies multipleOf minimum maximum "
-    "exclusiveMinimum exclusiveMaximum minLength maxLength minItems maxItems uniqueItems minContains maxContains contains minProperties "
-    "maxProperties not additionalItems disallow divisibleBy".split()
+    "exclusiveMinimum exclusiveMaximum minLength maxLength minItems maxItems uniqueItems minContains maxContains "
+    "contains minProperties maxProperties not additionalItems disallow divisibleBy".split()
 )
 """Without one of these keywords, or `false`, somewhere in it a schema demands nothing."""
 FINAL: Final = frozenset(

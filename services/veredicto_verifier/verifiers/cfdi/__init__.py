@@ -45,7 +45,7 @@ def _data() -> Mapping[str, str]:
 
 VERIFIER: Verifier[CfdiSpec, CfdiTask] = Verifier(
     name="cfdi",
-    version="1.5.0",
+    version="1.5.1",
     lane="xml",
     spec=CfdiSpec,
     auto=lambda _spec: "rest",
