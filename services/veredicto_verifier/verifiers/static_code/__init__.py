@@ -121,7 +121,7 @@ def _failed(name: str, code: str, reason: str) -> Check:
 
 VERIFIER: Final = Verifier(
     name="static",
-    version="1.1.1",
+    version="1.2.1",
     lane="light",
     spec=StaticSpec,
     auto=lambda spec: f"fence:{spec.language}",
