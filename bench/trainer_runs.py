@@ -61,7 +61,10 @@ class Ran:
 
 
 class Bench:
-    """A service and a folder; runs start from one warmed-up policy per seed, so that only what is compared differs."""
+    """A service and a folder; runs start from one warmed-up policy per seed, so that only what is compared differs.
+
+    Each run has a service of its own: verdicts that it remembers from an earlier run would favour the later one.
+    """
 
     def __init__(self, url: str, folder: Path) -> None:
         self.client = Client(url)
@@ -108,10 +111,10 @@ class Bench:
         if not result.exists():
             shutil.rmtree(config.output, ignore_errors=True)
             shutil.copytree(start or self.start(config.seed), config.output / "start")
-            (config.output / "config.json").write_text(
-                json.dumps({**settings, "config": config.model_dump(mode="json", exclude_unset=True)})
-            )
-            with (config.output / "log").open("wb") as log:
+            with served(config.output) as url, (config.output / "log").open("wb") as log:
+                body = config.model_dump(mode="json", exclude_unset=True)
+                body["service"] = {**body["service"], "url": url}
+                (config.output / "config.json").write_text(json.dumps({**settings, "config": body}))
                 subprocess.run(
                     [python, "-m", f"bench.{module}", config.output],
                     stdout=log,
@@ -150,13 +153,20 @@ class Bench:
 
 @contextmanager
 def service(folder: Path) -> Iterator[Bench]:
-    """A verifier service as a child process on loopback; its runs lie in the folder."""
+    """A bench whose runs lie in the folder, with a service for its starts and examinations."""
+    with served(folder) as url:
+        yield Bench(url, folder)
+
+
+@contextmanager
+def served(folder: Path) -> Iterator[str]:
+    """Address of a verifier service that is a child process on loopback."""
     folder.mkdir(parents=True, exist_ok=True)
     log = folder / "service.log"
     command = [sys.executable, "-m", "veredicto_verifier", "serve", "--port", "0", "--data-dir", folder / "service"]
     with log.open("wb") as stderr, subprocess.Popen(command, stderr=stderr) as process:
         try:
-            yield Bench(ready(log), folder)
+            yield ready(log)
         finally:
             process.terminate()
 

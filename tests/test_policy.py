@@ -58,6 +58,34 @@ def test_chunks_give_the_log_probabilities_and_gradients_of_one_piece(folder: Pa
         torch.testing.assert_close(a, b, rtol=0, atol=1e-6)
 
 
+def test_equal_completions_are_computed_once_and_each_gets_its_gradient(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    policy = Policy.load(folder)
+    rows = (2, 0, 2, 1, 2)  # the first, third and fifth are equal; the prompt of the others is another
+    prompts, completions = [PROMPTS[i] for i in rows], [COMPLETIONS[i] for i in rows]
+    weights_BT = torch.linspace(-1, 1, len(rows) * 5).reshape(len(rows), 5)
+    out = policy.logprobs(prompts, completions)
+    (out.logprobs_BT * weights_BT).sum().backward()
+    together = [p.grad.clone() for p in policy.model.parameters()]
+    policy.model.zero_grad()
+    for row, (prompt, completion) in enumerate(zip(prompts, completions, strict=True)):
+        alone = policy.logprobs([prompt], [completion])
+        width = alone.logprobs_BT.shape[1]
+        torch.testing.assert_close(out.logprobs_BT[row, :width], alone.logprobs_BT[0], rtol=0, atol=1e-6)
+        assert out.mask_BT[row].sum() == len(completion)
+        (alone.logprobs_BT * weights_BT[row, :width]).sum().backward()
+    for a, p in zip(together, policy.model.parameters(), strict=True):
+        torch.testing.assert_close(a, p.grad, rtol=0, atol=1e-5)
+    computed: list[int] = []
+    whole = policy.model.base_model.forward
+    monkeypatch.setattr(
+        policy.model.base_model, "forward", lambda ids, **more: computed.append(len(ids)) or whole(ids, **more)
+    )
+    policy.logprobs(prompts, completions)
+    assert computed == [3]
+
+
 def test_log_probabilities_are_those_of_the_model_itself(folder: Path) -> None:
     policy = Policy.load(folder)
     out = policy.logprobs(PROMPTS, COMPLETIONS)

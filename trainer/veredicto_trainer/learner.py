@@ -206,8 +206,8 @@ class Learner:
         return torch.ones_like(mask_BT).masked_scatter(rows_BT, second_moment_mask(log_BT[rows_BT], limit))
 
     def _groups(self, samples: Sequence[TrainingSample], indices: Sequence[int]) -> Iterator[list[int]]:
-        """The indices in micro-batches; similar lengths stand side by side."""
-        order = sorted(indices, key=lambda i: len(samples[i].prompt_ids) + len(samples[i].token_ids))
+        """The indices in micro-batches; similar lengths stand side by side, and equal completions."""
+        order = sorted(indices, key=lambda i: (_length(samples[i]), samples[i].prompt_ids, samples[i].token_ids))
         for start in range(0, len(order), self._config.micro_batch):
             yield order[start : start + self._config.micro_batch]
 
@@ -248,6 +248,10 @@ class _MicroBatch:
 
 def _ids(samples: Sequence[TrainingSample]) -> tuple[list[tuple[int, ...]], list[tuple[int, ...]]]:
     return [sample.prompt_ids for sample in samples], [sample.token_ids for sample in samples]
+
+
+def _length(sample: TrainingSample) -> int:
+    return len(sample.prompt_ids) + len(sample.token_ids)
 
 
 def _padded(rows: Sequence[Sequence[float]], width: int) -> Tensor:

@@ -152,10 +152,22 @@ class Policy:
     def logprobs(self, prompts: Sequence[Sequence[int]], completions: Sequence[Sequence[int]]) -> TokenLogprobs:
         """Log-probabilities of the completions' tokens in one forward pass, with gradient where it is enabled.
 
+        Equal completions of equal prompts are computed once, and each gets its share of the gradient: of a policy's
+        short answers many are the same.
+
         Args:
             prompts: [B] token ids of each prompt, at least one each.
             completions: [B] token ids of each completion; may be empty.
         """
+        rows = [(tuple(prompt), tuple(completion)) for prompt, completion in zip(prompts, completions, strict=True)]
+        unique = {row: index for index, row in enumerate(dict.fromkeys(rows))}
+        out = self._logprobs([prompt for prompt, _ in unique], [completion for _, completion in unique])
+        if len(unique) == len(rows):
+            return out
+        which_B = torch.tensor([unique[row] for row in rows], device=self.device)
+        return TokenLogprobs(*(values_BT[which_B] for values_BT in out))
+
+    def _logprobs(self, prompts: Sequence[Sequence[int]], completions: Sequence[Sequence[int]]) -> TokenLogprobs:
         lengths_B = torch.tensor([len(ids) for ids in completions])
         starts_B = torch.tensor([len(ids) for ids in prompts])
         ids_BS = _pad_right([[*p, *c] for p, c in zip(prompts, completions, strict=True)], self.pad_id)

@@ -7,7 +7,7 @@ round, up to a cap; a batch that is still short then is learnt from as it is.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from veredicto_trainer.config import TrainerConfig
@@ -105,6 +105,7 @@ class Producer:
         began = time.perf_counter()
         groups = [*produced.before, *self._rewarder.wait(produced.pending, step=produced.step, phase="train")]
         waited = time.perf_counter() - began
+        groups.sort(key=lambda group: int(group.id))  # not as they were sent: a resumed run sends in another order
         for group in groups:
             self._ledger.scored(produced.step, group)
         kept = self._kept(groups)
@@ -136,7 +137,7 @@ class Producer:
         if taken is None:
             return self._sampled(step, number, count, sampled_after)
         self._ledger.planned(step, {g.id: g.question for g in taken.groups}, sampled_after=sampled_after)
-        bundles = _Bundles([group.id for group in taken.groups], self._config.service.groups_per_request)
+        bundles = self._bundles({group.id: group.question for group in taken.groups})
         sent = []
         for group in taken.groups:
             self._ledger.generated(step, group, at=taken.at)
@@ -147,8 +148,9 @@ class Producer:
         first = self._first(step, number)
         questions = self._sampler.draw(step=step, first=first, count=count)
         ids = [str(index) for index in range(self._taken(step, number), self._taken(step, number) + count)]
-        self._ledger.planned(step, dict(zip(ids, questions, strict=True)), sampled_after=sampled_after)
-        bundles = _Bundles(ids, self._config.service.groups_per_request)
+        planned = dict(zip(ids, questions, strict=True))
+        self._ledger.planned(step, planned, sampled_after=sampled_after)
+        bundles = self._bundles(planned)
         groups, sent = {}, []
         for group in self._stream(step, ids, questions):
             groups[group.id] = group
@@ -159,6 +161,11 @@ class Producer:
         ordered = tuple(groups[each] for each in ids)
         self._recordings.write(Round(step, number, first + count, time.time(), ordered))
         return sent
+
+    def _bundles(self, planned: Mapping[str, Question]) -> _Bundles:
+        """Groups whose prompts are of like length travel together, since the embedded engine samples them together."""
+        ids = sorted(planned, key=lambda each: len(planned[each].token_ids))
+        return _Bundles(ids, self._config.service.groups_per_request)
 
     def _stream(self, step: int, ids: Sequence[str], questions: Sequence[Question]) -> Iterator[Unscored]:
         size = self._config.grpo.group_size
