@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 import torch
+from safetensors import SafetensorError
 from torch import Tensor
 from transformers import AutoModelForCausalLM, AutoTokenizer
 from transformers.modeling_layers import GradientCheckpointingLayer
@@ -112,11 +113,13 @@ class Policy:
         """
         if not (folder / "config.json").is_file():
             raise PolicyFault(f"{folder} holds no config.json; give a folder in Hugging Face format as policy.path")
+        if device == "cuda" and not torch.cuda.is_available():
+            raise PolicyFault("policy.device is `cuda` but torch finds no such device here; use `cpu`")
         dtype = torch.bfloat16 if frozen and precision == "bfloat16" else torch.float32
         try:
             tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True)
             model: Any = AutoModelForCausalLM.from_pretrained(folder, dtype=dtype, local_files_only=True)
-        except (OSError, ValueError) as error:
+        except (OSError, ValueError, SafetensorError) as error:
             raise PolicyFault(f"transformers cannot load {folder}: {str(error)[:300]}") from error
         model.train(False)  # no dropout: the log-probabilities of learning are those of sampling
         if gradient_checkpointing:
