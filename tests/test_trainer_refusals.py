@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 import json
+import math
 import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+import safetensors.torch
 import torch
 
 from tests.reward_server import serving
+from tests.tiny_policy import tiny_policy
 from tests.training import config, go, write_toml
 from veredicto_trainer import __main__ as command
 from veredicto_trainer.alarm import Alarm
 from veredicto_trainer.config import AlarmSection, TrainerConfig, load_config
-from veredicto_trainer.errors import CheckpointFault, Collapse, ConfigFault, PolicyFault
+from veredicto_trainer.engines.engine import Request, Sampling
+from veredicto_trainer.engines.hf import HfEngine
+from veredicto_trainer.errors import CheckpointFault, Collapse, ConfigFault, EngineFault, PolicyFault, ReportFault
 from veredicto_trainer.lock import sole_trainer
 from veredicto_trainer.metrics import read_rows
 from veredicto_trainer.policy_loading import load_policy
@@ -83,6 +89,59 @@ def test_a_device_that_is_not_there_is_named(tmp_path: Path) -> None:
         load_policy(settings.policy, tmp_path / "tiny")
 
 
+def refused_at_start(folder: Path) -> str:
+    """What is said of a policy's folder."""
+    settings = config(folder.parent, "http://127.0.0.1:1")
+    with pytest.raises(PolicyFault) as caught:
+        load_policy(settings.policy, folder)
+    said = str(caught.value)
+    assert "\n" not in said
+    return said
+
+
+def test_a_policy_whose_files_do_not_fit_each_other_is_refused_in_one_line(tmp_path: Path) -> None:
+    folder = tmp_path / "tiny"
+    tiny_policy(folder)
+    kept = {path: path.read_bytes() for path in folder.iterdir()}
+    changes: list[tuple[str, Callable[[bytes], bytes], str]] = [
+        ("generation_config.json", lambda b: json.dumps({**json.loads(b), "eos_token_id": 99999}).encode(), "99999"),
+        ("config.json", lambda b: json.dumps({**json.loads(b), "vocab_size": 5000}).encode(), "cannot load"),
+        ("model.safetensors", lambda b: b[:5000], "cannot load"),
+        ("model.safetensors", _broken_weights, "not finite"),
+        ("tokenizer.json", lambda b: b"", "cannot load"),
+    ]
+    for name, change, said in changes:
+        (folder / name).write_bytes(change(kept[folder / name]))
+        assert said in refused_at_start(folder)
+        (folder / name).write_bytes(kept[folder / name])
+
+
+def _broken_weights(body: bytes) -> bytes:
+    tensors = safetensors.torch.load(body)
+    for tensor in tensors.values():
+        tensor.fill_(math.nan)
+    return safetensors.torch.save(tensors, metadata={"format": "pt"})
+
+
+def test_nothing_is_sampled_from_logits_that_are_not_numbers(tmp_path: Path) -> None:
+    settings = config(tmp_path, "http://127.0.0.1:1")
+    policy = load_policy(settings.policy, tmp_path / "tiny")
+    with torch.no_grad():
+        next(policy.model.parameters()).fill_(math.nan)
+    for sampling in (Sampling(3), Sampling(3, greedy=True)):
+        with pytest.raises(EngineFault, match="not numbers"):
+            HfEngine(policy).generate([Request((1, 5), (7, 8))], sampling)
+
+
+@pytest.mark.parametrize("shots", ["-1", "", "2,", "two"])
+def test_numbers_of_examples_are_numbers(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], shots: str
+) -> None:
+    path = write_toml(tmp_path / "run.toml", config(tmp_path, "http://127.0.0.1:1"))
+    assert started(monkeypatch, "eval", str(path), "--shots", shots) == 1
+    assert "is not a list of numbers" in capsys.readouterr().err
+
+
 def test_an_alarm_that_halts_before_it_warns_names_its_cause() -> None:
     alarm = Alarm(AlarmSection(warn_after=5, halt_after=1))
     counts = {"groups/all": 4.0, "groups/void": 0.0, "groups/duplicates": 0.0, "groups/all_pass": 0.0}
@@ -124,11 +183,11 @@ def test_a_changed_recording_is_refused(finished: TrainerConfig) -> None:
     assert Recordings(path.parent).read(1, 0) is not None
 
 
-@pytest.mark.parametrize("line", [b"garbage", b"\xff\xfe", b"null", b"{}"])
+@pytest.mark.parametrize("line", [b"garbage", b"null", b"{}"])
 def test_a_damaged_line_of_a_log_is_named(finished: TrainerConfig, tmp_path: Path, line: bytes) -> None:
     (tmp_path / "groups.jsonl").write_bytes((finished.output / "groups.jsonl").read_bytes() + line + b"\n")
     number = len(read_rows(finished.output / "groups.jsonl")) + 1
-    with pytest.raises(CheckpointFault, match=f"line {number} of .*groups.jsonl is damaged"):
+    with pytest.raises(ReportFault, match=f"line {number} of .*groups.jsonl is damaged"):
         trained_on(tmp_path, 1)
 
 
@@ -145,7 +204,7 @@ def test_files_that_were_changed_stop_a_run_that_resumes_and_a_replay(finished: 
             path.write_bytes(kept[path])
         go(again)
     (finished.output / "report.json").write_bytes(b"{")
-    with pytest.raises(CheckpointFault, match=r"report.json is damaged"):
+    with pytest.raises(CheckpointFault, match=r"report\.json cannot be read"):
         replay(finished.output, progress=lambda step, metrics: None)
     (finished.output / "report.json").unlink()
     assert json.loads((finished.output / "run.json").read_bytes())["run"].startswith("words-")

@@ -75,7 +75,9 @@ def evaluate(
     url: Annotated[str | None, typer.Option(help="Address of the service, instead of service.url.")] = None,
     base: Annotated[Path | None, typer.Option(help="Another policy to compare with, on the same questions.")] = None,
     shots: Annotated[str, typer.Option(help="Numbers of examples before each question, for example 0,2,8.")] = "0",
-    samples: Annotated[int | None, typer.Option(help="Sampled answers per question, instead of eval.samples.")] = None,
+    samples: Annotated[
+        int | None, typer.Option(min=0, help="Sampled answers per question, instead of eval.samples.")
+    ] = None,
     result: Annotated[Path | None, typer.Option("--json", help="Write the report and every answer here.")] = None,
     page: Annotated[Path | None, typer.Option("--markdown", help="Write the report as a page here.")] = None,
 ) -> None:
@@ -212,10 +214,10 @@ def _counts(text: str) -> list[int]:
     Raises:
         ConfigFault: it is something else.
     """
-    try:
-        return [int(part) for part in text.split(",")]
-    except ValueError as error:
-        raise ConfigFault(f"--shots {text!r} is not a list of numbers such as 0,2,8") from error
+    parts = [part.strip() for part in text.split(",")]
+    if not all(part.isdecimal() for part in parts):
+        raise ConfigFault(f"--shots {text!r} is not a list of numbers such as 0,2,8")
+    return [int(part) for part in parts]
 
 
 def _overridden(config: TrainerConfig, *, url: str | None, output: Path | None, seed: int | None) -> TrainerConfig:
