@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import socket
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 
-from tests.reward_server import DIGEST, Fault, Service, serving, task_infos
+from tests.reward_server import DIGEST, Fault, Service, serving, task_infos, verdict
 from veredicto_proto.client import AsyncClient, Client
 from veredicto_proto.client_errors import (
     AccessRefused,
@@ -143,6 +145,32 @@ def test_another_program_at_the_address_is_recognised(body: bytes) -> None:
         pytest.raises(UnexpectedAnswer),
     ):
         client.score([item()])
+
+
+Change = Callable[[list[dict[str, Any]]], object]
+CHANGES: dict[str, Change] = {
+    "one too few": lambda results: results.pop(),
+    "one too many": lambda results: results.append(results[0]),
+    "one twice": lambda results: results.__setitem__(1, results[0]),
+    "another order": lambda results: results.reverse(),
+    "no ids": lambda results: [result.update(id=None) for result in results],
+    "a reward for a failure": lambda results: results[0].update(outcome="infra_error"),
+    "no reward for a verdict": lambda results: results[0].update(reward=None),
+}
+
+
+@pytest.mark.parametrize("name", CHANGES)
+def test_a_verdict_of_another_completion_is_never_taken_for_this_ones(name: str) -> None:
+    items = [item(f"w{i}").model_copy(update={"id": f"i{i}"}) for i in range(3)]
+    results = [verdict(each.model_dump(), record=f"r-{i}") for i, each in enumerate(items)]
+    CHANGES[name](results)
+    body = json.dumps({"request_id": "q", "results": results}).encode()
+    with (
+        serving(Service(faults=[Fault(times=1, status=200, body=body)])) as service,
+        Client(service.url) as client,
+        pytest.raises(UnexpectedAnswer, match=r"results to 3 items|the result of another item|outcome"),
+    ):
+        client.score(items)
 
 
 def test_a_large_batch_is_sent_in_parts_with_keys_of_their_own() -> None:

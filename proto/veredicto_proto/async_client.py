@@ -19,7 +19,6 @@ from veredicto_proto.messages import (
     PackInfo,
     Phase,
     Result,
-    ScoreResponse,
     TaskInfo,
     TaskPage,
     VerifierInfo,
@@ -72,7 +71,7 @@ class AsyncClient:
                     raise
                 parts.extendleft(reversed(exchange.halves(part)))
                 continue
-            results.extend(exchange.parse(response, ScoreResponse).results)
+            results.extend(exchange.results_of(response, part))
         return results
 
     async def verifiers(self) -> list[VerifierInfo]:

@@ -28,7 +28,6 @@ from veredicto_proto.messages import (
     PackInfo,
     Phase,
     Result,
-    ScoreResponse,
     TaskInfo,
     TaskPage,
     VerifierInfo,
@@ -94,7 +93,7 @@ class Client:
                     raise
                 parts.extendleft(reversed(exchange.halves(part)))
                 continue
-            results.extend(exchange.parse(response, ScoreResponse).results)
+            results.extend(exchange.results_of(response, part))
         return results
 
     def verifiers(self) -> list[VerifierInfo]:

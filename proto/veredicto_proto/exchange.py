@@ -28,7 +28,7 @@ from veredicto_proto.client_errors import (
     TooLarge,
     UnexpectedAnswer,
 )
-from veredicto_proto.messages import Item, Phase, Problem
+from veredicto_proto.messages import Item, Phase, Problem, Result, ScoreResponse
 
 ModelT = TypeVar("ModelT", bound=BaseModel)
 
@@ -166,6 +166,33 @@ def parse(response: httpx.Response, model: type[ModelT]) -> ModelT:
         where = ".".join(map(str, error.errors()[0]["loc"]))
         what = f"{response.url} did not answer a {model.__name__} (at {where or 'top level'})"
         raise UnexpectedAnswer(f"{what}; do client and service have the same version?") from error
+
+
+def results_of(response: httpx.Response, part: Part) -> tuple[Result, ...]:
+    """The verdicts of a part, one per item, each of its own item.
+
+    Raises:
+        UnexpectedAnswer: their number or ids are others than were asked for, or a reward stands beside an outcome that
+            has none: a verdict of another completion must never be taken for this one's.
+    """
+    results = parse(response, ScoreResponse).results
+    if len(results) != len(part.items):
+        fault = f"{len(results)} results to {len(part.items)} items"
+    elif other := [i for i, item in enumerate(part.items) if not _answers(results[i], item)]:
+        fault = f"at place {other[0]} the result of another item"
+    elif odd := [i for i, one in enumerate(results) if (one.outcome == "scored") != (one.reward is not None)]:
+        fault = f"at place {odd[0]} outcome {results[odd[0]].outcome} with reward {results[odd[0]].reward}"
+    else:
+        return results
+    raise UnexpectedAnswer(
+        f"{response.url} answered {fault}; is something between client and service changing answers?"
+    )
+
+
+def _answers(result: Result, item: Any) -> bool:
+    """Whether a result is that of an item: it repeats the id, but for an id that the service refused."""
+    asked = item.get("id") if isinstance(item, Mapping) else None
+    return result.id == asked or (result.id is None and result.reward is None)
 
 
 def json_of(response: httpx.Response) -> Any:

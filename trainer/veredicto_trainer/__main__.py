@@ -15,9 +15,10 @@ from rich.console import Console
 
 from veredicto_proto.client import Client
 from veredicto_proto.client_errors import ClientError
-from veredicto_trainer.config import TrainerConfig, load_config
+from veredicto_trainer.config import TrainerConfig, checked, load_config
 from veredicto_trainer.errors import Collapse, ConfigFault, TrainerError
 from veredicto_trainer.identity import set_aside
+from veredicto_trainer.lock import sole_trainer
 
 STOPPED = 3
 """Exit status of a run that was asked to stop and can be resumed."""
@@ -46,14 +47,16 @@ def run(
     """Train; a run that was interrupted goes on from its last checkpoint."""
     console = Console()
     settings = _overridden(load_config(config), url=url, output=output, seed=seed)
-    if fresh and (moved := set_aside(settings.output)):
+    if fresh and settings.output.exists():
+        with sole_trainer(settings.output):
+            moved = set_aside(settings.output)
         console.print(f"the run that was in {settings.output} is now in {moved}", highlight=False)
     stop = _StopSignal()
     from veredicto_trainer.loop import train  # torch is loaded only now, under ENVIRONMENT
     from veredicto_trainer.report import print_report, write_report
 
     _quiet()
-    with _client(settings) as client:
+    with sole_trainer(settings.output), _client(settings) as client:
         outcome = train(settings, client, console, should_stop=stop.asked)
         stop.dismiss()
         if outcome.after is None:
@@ -72,7 +75,9 @@ def evaluate(
     url: Annotated[str | None, typer.Option(help="Address of the service, instead of service.url.")] = None,
     base: Annotated[Path | None, typer.Option(help="Another policy to compare with, on the same questions.")] = None,
     shots: Annotated[str, typer.Option(help="Numbers of examples before each question, for example 0,2,8.")] = "0",
-    samples: Annotated[int | None, typer.Option(help="Sampled answers per question, instead of eval.samples.")] = None,
+    samples: Annotated[
+        int | None, typer.Option(min=0, help="Sampled answers per question, instead of eval.samples.")
+    ] = None,
     result: Annotated[Path | None, typer.Option("--json", help="Write the report and every answer here.")] = None,
     page: Annotated[Path | None, typer.Option("--markdown", help="Write the report as a page here.")] = None,
 ) -> None:
@@ -166,6 +171,9 @@ def main() -> None:
     except (TrainerError, ClientError) as error:
         typer.echo(f"veredicto-train: {error}", err=True)
         raise SystemExit(COLLAPSED if isinstance(error, Collapse) else 1) from error
+    except OSError as error:  # of a file that no part of ours expects to fail: a read-only folder, a full disk
+        typer.echo(f"veredicto-train: {error}; mend that, then the same command goes on", err=True)
+        raise SystemExit(1) from error
 
 
 def _quiet() -> None:
@@ -206,10 +214,10 @@ def _counts(text: str) -> list[int]:
     Raises:
         ConfigFault: it is something else.
     """
-    try:
-        return [int(part) for part in text.split(",")]
-    except ValueError as error:
-        raise ConfigFault(f"--shots {text!r} is not a list of numbers such as 0,2,8") from error
+    parts = [part.strip() for part in text.split(",")]
+    if not all(part.isdecimal() for part in parts):
+        raise ConfigFault(f"--shots {text!r} is not a list of numbers such as 0,2,8")
+    return [int(part) for part in parts]
 
 
 def _overridden(config: TrainerConfig, *, url: str | None, output: Path | None, seed: int | None) -> TrainerConfig:
@@ -220,7 +228,7 @@ def _overridden(config: TrainerConfig, *, url: str | None, output: Path | None, 
         changes["output"] = output
     if seed is not None:
         changes["seed"] = seed
-    return config.model_copy(update=changes)
+    return checked({name: getattr(config, name) for name in config.model_fields_set} | changes, "the command line")
 
 
 def _client(config: TrainerConfig) -> Client:

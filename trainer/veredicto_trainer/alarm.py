@@ -69,7 +69,7 @@ class Alarm:
         if self._dead >= self._config.warn_after:
             self.state, self.cause = "warn", cause
         if self._config.halt_after and self._dead >= self._config.halt_after and cause != "all_pass":
-            self.state = "halt"
+            self.state, self.cause = "halt", cause
 
 
 def _cause(metrics: Mapping[str, Any]) -> Cause:

@@ -6,7 +6,7 @@ import hashlib
 import json
 import tomllib
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field, ValidationError, model_validator
 
@@ -173,7 +173,7 @@ class TrainerConfig(Section):
     """Name of the run in the service's ledger; a random suffix tells repeated runs apart."""
     output: Path
     """Folder of the run: metrics, rollouts, checkpoints, report."""
-    seed: Annotated[int, Field(ge=0)] = 0
+    seed: Annotated[int, Field(ge=0, lt=2**63)] = 0
     """Fixes the order of questions, every sampled token, and new weights."""
     threads: Positive = 1
     """Torch threads; results are repeatable for the same number."""
@@ -205,6 +205,14 @@ class TrainerConfig(Section):
         if self.policy.scratch is not None and self.warm_start is None:
             raise ValueError(
                 "a policy from [policy.scratch] writes nothing sensible before a [warm_start]; add that table"
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _pins_are_of_the_pack(self) -> TrainerConfig:
+        if unused := sorted(set(self.service.pins) - {self.tasks.pack}):
+            raise ValueError(
+                f"service.pins names {unused[0]!r} but the run uses only pack {self.tasks.pack!r}; correct the name"
             )
         return self
 
@@ -245,8 +253,17 @@ def load_config(path: Path) -> TrainerConfig:
         raise ConfigFault(f"cannot read {path}: {error.strerror}; give the path of a TOML file") from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise ConfigFault(f"{path} is not TOML: {error}") from error
+    return checked(raw, str(path))
+
+
+def checked(raw: dict[str, Any], source: str) -> TrainerConfig:
+    """The configuration with these fields.
+
+    Raises:
+        ConfigFault: a field is wrong; the message names it and the source.
+    """
     try:
         return TrainerConfig.model_validate(raw)
     except ValidationError as error:
         faults = "; ".join(f"{'.'.join(map(str, e['loc'])) or 'file'}: {e['msg']}" for e in error.errors())
-        raise ConfigFault(f"{path}: {faults}; see docs/trainer.md for the fields") from error
+        raise ConfigFault(f"{source}: {faults}; see docs/trainer.md for the fields") from error

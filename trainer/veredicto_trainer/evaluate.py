@@ -122,7 +122,9 @@ def load_or(path: Path, make: Callable[[], Examination]) -> Examination:
         try:
             return Examination.from_json(known)
         except (KeyError, TypeError, ValueError) as error:
-            raise CheckpointFault(f"{path} is no examination ({error!r}); remove it to sit it again") from error
+            raise CheckpointFault(
+                f"{path} is no examination ({type(error).__name__}); remove it to sit it again"
+            ) from error
     fresh = make()
     write_json(path, fresh.to_json())
     return fresh

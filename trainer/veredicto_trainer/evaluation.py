@@ -87,11 +87,9 @@ def shape_report(shape: Shape) -> dict[str, Any]:
     """The figures of one prompt shape."""
     body: dict[str, Any] = {"shots": shape.shots, "policy": figures(shape.policy)}
     if shape.base is not None:
-        pairs = [
-            (b.greedy, p.greedy)
-            for b, p in zip(shape.base.answers, shape.policy.answers, strict=True)
-            if b.greedy is not None and p.greedy is not None
-        ]
+        ours = {answer.ref: answer.greedy for answer in shape.policy.answers}  # each left out what does not fit it
+        both = [(b.greedy, ours.get(b.ref)) for b in shape.base.answers]
+        pairs = [(b, p) for b, p in both if b is not None and p is not None]
         before, after = [b for b, _ in pairs], [p for _, p in pairs]
         body["base"] = figures(shape.base)
         body["paired"] = {

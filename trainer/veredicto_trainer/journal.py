@@ -49,9 +49,7 @@ class Journal:
         row = {"step": position.step, **metrics, "num_tokens": position.num_tokens, "updates": position.updates}
         self._metrics.write(row)
         self._scalars.write(position.step, row)
-        for each in rollout_rows(
-            batch, lesson.advantages, trained_at=lesson.trained_at, updates=lesson.numbers, stats=lesson.samples
-        ):
+        for each in rollout_rows(batch, lesson):
             self._rollouts.write(each)
         self._settle(batch, lesson)
         return row

@@ -31,6 +31,8 @@ class Lesson:
     """Numbers, from 1, of the updates that were applied."""
     samples: Mapping[str, SampleStats]
     """What the first update saw of each completion that it computed, by its id."""
+    in_loss: frozenset[str]
+    """Ids of the completions that took part: not those without a reward, nor those that were cut and left out."""
 
 
 def learn(
@@ -65,7 +67,7 @@ def learn(
         if updates[-1].applied:
             numbers.append(policy.version)
     seen = {name: stats for name, stats in zip(ids, updates[0].samples, strict=True) if stats is not None}
-    return Lesson(tuple(advantages), trained_at, tuple(updates), tuple(numbers), seen)
+    return Lesson(tuple(advantages), trained_at, tuple(updates), tuple(numbers), seen, frozenset(ids))
 
 
 def training_samples(

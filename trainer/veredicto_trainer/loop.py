@@ -26,7 +26,7 @@ from veredicto_trainer.config import TrainerConfig
 from veredicto_trainer.console import StepView
 from veredicto_trainer.engines.choice import configured_engine
 from veredicto_trainer.engines.engine import Engine
-from veredicto_trainer.errors import Stopped, TrainerError
+from veredicto_trainer.errors import CheckpointFault, Stopped, TrainerError
 from veredicto_trainer.evaluate import Examination, examine, load_or
 from veredicto_trainer.identity import RunIdentity, identify
 from veredicto_trainer.journal import Journal
@@ -149,6 +149,8 @@ class Run:
             self._clock = _Clock(checkpoint.position)
             self._saved_step = checkpoint.position.step
             console.print(f"resuming after step {checkpoint.position.step} ({checkpoint.folder.name})")
+            if not (self._output / "eval_before.json").exists():  # these weights cannot sit it any more
+                raise CheckpointFault(f"{self._output} has lost eval_before.json; restore it, or use --fresh")
         before: Examination | None = None
         try:
             before = load_or(self._output / "eval_before.json", lambda: self._examine(0))

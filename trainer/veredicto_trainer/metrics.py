@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import statistics
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -143,36 +143,26 @@ def time_metrics(batch: Batch, *, step_s: float, learn_s: float, ready: int, num
     }
 
 
-def rollout_rows(
-    batch: Batch,
-    advantages: Sequence[Advantages],
-    *,
-    trained_at: int,
-    updates: Sequence[int],
-    stats: Mapping[str, SampleStats],
-) -> Iterator[dict[str, Any]]:
+def rollout_rows(batch: Batch, lesson: Lesson) -> Iterator[dict[str, Any]]:
     """One row per completion: what it was, what the service said, and whether and how it was trained on.
 
     Args:
         batch: of the step; groups that were replaced come last, with state `replaced`.
-        advantages: of the groups that were learnt from, same order.
-        trained_at: updates that the weights had seen before the step.
-        updates: numbers of the updates that applied it.
-        stats: what the first update saw of the completions that it computed, by their ids.
+        lesson: what came of it.
     """
-    for group, computed in zip(batch.groups, advantages, strict=True):
+    for group, computed in zip(batch.groups, lesson.advantages, strict=True):
         for rollout, advantage in zip(group.rollouts, computed.values, strict=True):
-            used = [] if advantage is None else list(updates)
+            in_loss = rollout.id in lesson.in_loss
             yield {
-                **_rollout_row(batch.step, group, rollout, trained_at),
-                "advantage": advantage,
+                **_rollout_row(batch.step, group, rollout, lesson.trained_at),
+                "advantage": advantage if in_loss else None,
                 "group_state": computed.state,
-                "updates": used,
-                **_stats_row(stats.get(rollout.id)),
+                "updates": list(lesson.numbers) if in_loss else [],
+                **_stats_row(lesson.samples.get(rollout.id)),
             }
     for group in batch.replaced:
         for rollout in group.rollouts:
-            row = _rollout_row(batch.step, group, rollout, trained_at)
+            row = _rollout_row(batch.step, group, rollout, lesson.trained_at)
             yield {**row, "advantage": None, "group_state": "replaced", "updates": [], **_stats_row(None)}
 
 
@@ -276,8 +266,8 @@ def _row(path: Path, number: int, line: str) -> dict[str, Any]:
         row = json.loads(line)
     except ValueError as error:
         raise ReportFault(f"line {number} of {path} is damaged ({error}); {advice}") from error
-    if not isinstance(row, dict):
-        raise ReportFault(f"line {number} of {path} is damaged (no object); {advice}")
+    if not isinstance(row, dict) or "step" not in row:
+        raise ReportFault(f"line {number} of {path} is damaged (no row of a step); {advice}")
     return row
 
 

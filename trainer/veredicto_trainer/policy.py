@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 import torch
+from safetensors import SafetensorError
 from torch import Tensor
 from transformers import AutoModelForCausalLM, AutoTokenizer
 from transformers.modeling_layers import GradientCheckpointingLayer
@@ -112,12 +113,14 @@ class Policy:
         """
         if not (folder / "config.json").is_file():
             raise PolicyFault(f"{folder} holds no config.json; give a folder in Hugging Face format as policy.path")
+        if device == "cuda" and not torch.cuda.is_available():
+            raise PolicyFault("policy.device is `cuda` but torch finds no such device here; use `cpu`")
         dtype = torch.bfloat16 if frozen and precision == "bfloat16" else torch.float32
         try:
             tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True)
             model: Any = AutoModelForCausalLM.from_pretrained(folder, dtype=dtype, local_files_only=True)
-        except (OSError, ValueError) as error:
-            raise PolicyFault(f"transformers cannot load {folder}: {str(error)[:300]}") from error
+        except (OSError, ValueError, RuntimeError, SafetensorError) as error:  # the third: weights of another size
+            raise PolicyFault(f"transformers cannot load {folder}: {' '.join(str(error).split())[:300]}") from error
         model.train(False)  # no dropout: the log-probabilities of learning are those of sampling
         if gradient_checkpointing:
             _recompute_blocks(model)
@@ -193,12 +196,21 @@ class Policy:
         """Make sure that hidden states and output layer give the logits that the model itself gives.
 
         Raises:
-            PolicyFault: the architecture does something else to its logits.
+            PolicyFault: the architecture does something else to its logits, they are no numbers, or the model
+                does not know the tokens that pad or end.
         """
+        known = self.model.get_input_embeddings().weight.shape[0]
+        if (highest := max(self.pad_id, *self.eos_ids)) >= known:
+            raise PolicyFault(
+                f"token {highest} pads or ends completions but the model knows only {known} tokens; "
+                "correct the tokenizer's files and generation_config.json"
+            )
         ids_BS = torch.tensor([[self.eos_ids[0], self.pad_id]], device=self.device)
         with torch.inference_mode(), self.autocast():
             whole = self.model(ids_BS, use_cache=False).logits.float()
             ours = self._head(self.model.base_model(ids_BS, use_cache=False).last_hidden_state).float()
+        if not bool(torch.isfinite(whole).all()):
+            raise PolicyFault("the policy's logits are not finite: its weights are broken; take another folder")
         if not torch.allclose(whole, ours, rtol=1e-3, atol=1e-3):
             raise PolicyFault(
                 f"{type(self.model).__name__} changes its logits in a way that this trainer does not know; "

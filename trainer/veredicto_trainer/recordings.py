@@ -7,6 +7,7 @@ They are what a run that was killed goes on from where its weights have moved on
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import itertools
 import json
 from collections.abc import Iterator, Sequence
@@ -25,6 +26,7 @@ from veredicto_trainer.errors import CheckpointFault
 from veredicto_trainer.rollouts import Completion, Question, Unscored
 
 HEADER = "recording"
+DIGEST = "sha256"
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +65,8 @@ class Recordings:
         described = json.dumps({**header, "groups": [_described(group) for group in taken.groups]})
         try:
             self._folder.mkdir(parents=True, exist_ok=True)
-            save_file(_tensors(taken.groups), building, metadata={HEADER: described})
+            tensors = _tensors(taken.groups)
+            save_file(tensors, building, metadata={HEADER: described, DIGEST: _digest(described, tensors)})
             sync_path(building)
             building.rename(path)
             sync_path(self._folder)
@@ -83,8 +86,11 @@ class Recordings:
             return None
         try:
             with safe_open(path, framework="pt") as file:
-                header = json.loads(file.metadata()[HEADER])
+                described, digest = file.metadata()[HEADER], file.metadata()[DIGEST]
                 tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 - not a mapping
+            if _digest(described, tensors) != digest:
+                raise ValueError("changed since it was written")
+            header = json.loads(described)
             groups = tuple(_groups(header["groups"], tensors))
             return Round(header["step"], header["number"], header["cursor"], header["at"], groups)
         except (OSError, SafetensorError, ValueError, KeyError, TypeError) as error:
@@ -122,6 +128,13 @@ def _tensors(groups: Sequence[Unscored]) -> dict[str, Tensor]:
         "logprobs": _flat([completion.logprobs for completion in completions], torch.float32),
         "lengths": torch.tensor([len(completion.token_ids) for completion in completions], dtype=torch.int32),
     }
+
+
+def _digest(described: str, tensors: dict[str, Tensor]) -> str:
+    digest = hashlib.sha256(described.encode())
+    for name in sorted(tensors):
+        digest.update(tensors[name].numpy().tobytes())
+    return digest.hexdigest()
 
 
 def _flat(rows: Sequence[Sequence[float]], dtype: torch.dtype) -> Tensor:

@@ -131,7 +131,7 @@ def _recorded_config(output: Path) -> TrainerConfig:
     try:
         body = json.loads((output / RUN_FILE).read_text(encoding="utf-8"))
         return TrainerConfig.model_validate(body["config"])
-    except (OSError, ValueError, KeyError) as error:
+    except (OSError, ValueError, KeyError, TypeError) as error:
         raise ReportFault(f"{output / RUN_FILE} cannot be read ({error}); give the folder of a run") from error
 
 

@@ -10,6 +10,7 @@ import asyncio
 import hashlib
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Coroutine, Sequence
 from concurrent.futures import CancelledError, Future, wait
 from dataclasses import dataclass
@@ -139,7 +140,8 @@ class Rewarder:
         verdicts = [rollout.verdict for group in groups for rollout in group.rollouts]
         errors = [verdict.error for verdict in verdicts if verdict.reward is None]
         if len(errors) > self._max_unscorable * len(verdicts):
-            causes = ", ".join(f"{code} x {errors.count(code)}" for code in sorted(set(map(str, errors))))
+            counts = sorted(Counter(map(str, errors)).items())
+            causes = ", ".join(f"{code} x {count}" for code, count in counts)
             raise TooFewRewards(
                 f"{len(errors)} of {len(verdicts)} completions of {phase} step {step} got no reward ({causes}); "
                 f"mend the service or the tasks, then run again to resume"

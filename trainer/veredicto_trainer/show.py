@@ -62,7 +62,7 @@ def print_groups(groups: Sequence[dict[str, Any]], update: int, console: Console
             group["category"] or "",
             given,
             f"{group['policy_version']}",
-            _span(group["age_min"], group["age_max"]),
+            _span(*(age + group["updates"].index(update) for age in (group["age_min"], group["age_max"]))),
             "" if group["ratio_mean"] is None else f"{group['ratio_mean']:.3f} (max {group['ratio_max']:.2f})",
             f"{group['clipped_tokens']}",
             f"{group['vetoed_tokens']}",

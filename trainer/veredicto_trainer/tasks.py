@@ -85,6 +85,8 @@ def as_questions(
         for task, prompt in zip(tasks, prompts, strict=True)
     ]
     fitting = tuple(question for question in questions if 0 < len(question.token_ids) <= room)
+    if room < 1:
+        raise TasksFault(f"the context of {policy.context} tokens has no room beside max_new_tokens = {max_new_tokens}")
     if not fitting:
         raise TasksFault(
             f"no prompt fits {room} tokens (context {policy.context} less {max_new_tokens} for the answer)"

@@ -6,6 +6,7 @@ how many others are sampled beside it. Shapes: R prompts, B completions, P promp
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -14,6 +15,7 @@ import torch
 from torch import Tensor
 
 from veredicto_trainer.engines.engine import Request, Sampling, SyncProof
+from veredicto_trainer.errors import EngineFault
 from veredicto_trainer.policy import Policy
 from veredicto_trainer.rollouts import Completion
 
@@ -103,6 +105,11 @@ class _Batch:
     def completions(self, request: int) -> tuple[Completion, ...]:
         """The completions of one request, in the order of its seeds."""
         rows = [row for row, owner in zip(self._rows, self._owner, strict=True) if owner == request]
+        if not all(math.isfinite(sum(logprobs)) for _, logprobs, _ in rows):
+            raise EngineFault(
+                f"after update {self._version} the policy gives probabilities that are not numbers; "
+                "lower grpo.lr and go on from a checkpoint before"
+            )
         return tuple(Completion(tuple(i), tuple(p), "stop" if end else "length", self._version) for i, p, end in rows)
 
 
@@ -172,6 +179,7 @@ def _draw(logits_BV: Tensor, uniforms_B: Tensor | None) -> tuple[Tensor, Tensor]
         cumulative_BV = logprobs_BV.double().exp().cumsum(dim=-1)
         targets_B = uniforms_B.to(cumulative_BV.device) * cumulative_BV[:, -1]
         tokens_B = torch.searchsorted(cumulative_BV, targets_B[:, None], right=True).squeeze(1)
+        tokens_B = tokens_B.clamp(max=logprobs_BV.shape[1] - 1)  # logits that are not numbers find no place
     return tokens_B, logprobs_BV.gather(1, tokens_B[:, None]).squeeze(1)
 
 
