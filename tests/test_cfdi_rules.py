@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from decimal import Decimal
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -20,6 +21,12 @@ from veredicto_verifier.verifier import Answer, Completion, Context, Grade
 from veredicto_verifier.verifiers.cfdi import VERIFIER as CFDI
 from veredicto_verifier.verifiers.cfdi.grading import CfdiTask
 from veredicto_verifier.verifiers.cfdi.rules import BY_SCHEMA, NOT_CHECKED, RULES, SAME_AS
+from veredicto_verifier.verifiers.cfdi.rules_soft import SOFT
+from veredicto_verifier.verifiers.cfdi.scoring import Findings
+
+ELSEWHERE = (
+    'xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance" xsi:schemaLocation="http://www.sat.gob.mx/cfd/4 cfdv40.xsd"'
+)
 
 
 @cache
@@ -63,6 +70,41 @@ def test_every_code_of_the_matrix_is_a_rule_or_says_why_not() -> None:
     matrix += [f"CRP{code}" for code in (*range(20101, 20124), *range(20201, 20280), 20999)]
     matrix += [f"NOM{number}" for number in range(1, 110)]
     assert {code for code in matrix if not {code, code.lower()} & known} == set()
+
+
+def test_the_page_lists_every_rule_with_its_layer_severity_and_source() -> None:
+    page = (Path(__file__).parent.parent / "docs/verifiers/cfdi.md").read_text(encoding="utf-8").splitlines()
+    rows = [line for line in page if line.startswith("| `cfdi.") and line.count("|") == 6]
+    assert rows == [
+        f"| `{rule.code}` | {rule.layer} | {rule.severity} | {rule.source} | {rule.meaning} |"
+        for rule in (*RULES.values(), *SOFT.values())
+    ]
+    assert all(rule.significado for rule in (*RULES.values(), *SOFT.values()))
+
+
+def test_a_critical_fault_halves_arithmetic_and_a_soft_rule_never_fails_an_invoice() -> None:
+    assert all(rule.severity != "soft" for rule in RULES.values())
+    assert all(rule.severity == "soft" for rule in SOFT.values())
+    for rule in RULES.values():
+        if rule.layer == "arithmetic":
+            left = Findings(schema_valid=True, faults={rule.code: []}, aspects=[], num_lines=1).fraction("arithmetic")
+            assert (left <= 0.5) == (rule.severity == "critical"), rule.code
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "flags"),
+    [
+        ("EKU9003173C9", "EKU9003173C8", {"rfc_digit"}),
+        ("EKU9003173C9", "EKU9002303C0", {"rfc_date"}),
+        ("EKU9003173C9", "EKU0002293C6", set()),
+        ("EKU9003173C9", "XAXX010101000", set()),
+        ('Version="4.0"', f'Version="4.0" {ELSEWHERE}', {"schema_location"}),
+    ],
+)
+def test_what_is_only_suspicious_is_a_flag(old: str, new: str, flags: set[str]) -> None:
+    task = CFDI.prepare(CFDI.spec.model_validate({}), Context())
+    text = base_text("simple").replace(old, new)
+    assert {flag.name for flag in CFDI.grade(task, Answer(text, Completion(text))).flags} == flags
 
 
 @pytest.mark.parametrize("places", [2, 3, 4, 6])

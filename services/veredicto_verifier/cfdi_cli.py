@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import asdict
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from pydantic import ValidationError
@@ -14,12 +15,20 @@ from pydantic import ValidationError
 from veredicto_verifier.errors import TaskFault
 from veredicto_verifier.verifier import Context
 from veredicto_verifier.verifiers.cfdi import VERIFIER
+from veredicto_verifier.verifiers.cfdi.rule import Severity
+
+if TYPE_CHECKING:
+    from veredicto_verifier.cfdi_explanation import Finding
 
 FAULT, USAGE = 1, 2
 """Exit codes: the invoice has faults; the command cannot be carried out."""
 WORDS = {
     "es": {"path": "en", "expected": "se espera", "found": "hay", "none": "sin faltas", "line": "línea"},
     "en": {"path": "at", "expected": "expected", "found": "found", "none": "no faults", "line": "line"},
+}
+SEVERITIES: Mapping[str, Mapping[Severity, str]] = {
+    "es": {"fatal": "fatal", "critical": "crítica", "hard": "falta", "soft": "aviso"},
+    "en": {"fatal": "fatal", "critical": "critical", "hard": "fault", "soft": "warning"},
 }
 
 
@@ -50,7 +59,7 @@ def explain_file(
 ) -> None:
     """Say code, place, what was expected and what was found for every fault of an invoice."""
     try:
-        from veredicto_verifier.cfdi_explanation import explain
+        from veredicto_verifier.cfdi_explanation import explain, passes
     except ImportError as error:  # the service itself runs without xmlschema
         typer.echo(f"{error.name} is missing: run `pip install xmlschema`", err=True)
         raise typer.Exit(USAGE) from error
@@ -61,10 +70,11 @@ def explain_file(
         raise typer.Exit(USAGE) from fault
     findings = explain(task, file.read_text(encoding="utf-8", errors="surrogateescape"), lang.value)
     if as_json:
-        typer.echo(json.dumps({"passed": not findings, "faults": [asdict(one) for one in findings]}, ensure_ascii=True))
+        faults = [asdict(one) for one in findings]
+        typer.echo(json.dumps({"passed": passes(findings), "faults": faults}, ensure_ascii=True))
     else:
-        _print([asdict(one) for one in findings], WORDS[lang.value], file)
-    if findings:
+        _print(findings, lang.value, file)
+    if not passes(findings):
         raise typer.Exit(FAULT)
 
 
@@ -86,13 +96,14 @@ def _told(fault: Exception) -> str:
     return str(fault)
 
 
-def _print(findings: list[dict[str, Any]], words: dict[str, str], file: Path) -> None:
+def _print(findings: list[Finding], language: str, file: Path) -> None:
+    words, severities = WORDS[language], SEVERITIES[language]
     if not findings:
         typer.echo(f"{file}: {words['none']}")
     for one in findings:
-        place = one["path"] + (f"@{one['attribute']}" if one["attribute"] else "")
-        line = f" ({words['line']} {one['line']})" if one["line"] else ""
-        typer.echo(f"{one['code']}: {one['reason']}")
+        place = one.path + (f"@{one.attribute}" if one.attribute else "")
+        line = f" ({words['line']} {one.line})" if one.line else ""
+        typer.echo(f"{one.code} ({severities[one.severity]}): {one.reason}")
         typer.echo(f"  {words['path']} {place}{line}")
-        typer.echo(f"  {words['expected']}: {one['expected']}")
-        typer.echo(f"  {words['found']}: {one['found']}")
+        typer.echo(f"  {words['expected']}: {one.expected}")
+        typer.echo(f"  {words['found']}: {one.found}")

@@ -22,8 +22,9 @@ from veredicto_verifier.verifiers.cfdi import VERIFIER
 from veredicto_verifier.verifiers.cfdi.comprobante import CFD_FAMILY, Comprobante
 from veredicto_verifier.verifiers.cfdi.grading import CfdiTask, Examination, examine, judge_form
 from veredicto_verifier.verifiers.cfdi.nodes import Node
-from veredicto_verifier.verifiers.cfdi.rule import Fault
+from veredicto_verifier.verifiers.cfdi.rule import Fault, Rule, Severity
 from veredicto_verifier.verifiers.cfdi.rules import RULES
+from veredicto_verifier.verifiers.cfdi.rules_soft import SOFT, suspicions
 from veredicto_verifier.verifiers.cfdi.schema_codes import MEANINGS, code_of
 from veredicto_verifier.verifiers.cfdi.schemas import SchemaFault, data_folder, filled_in
 
@@ -57,10 +58,11 @@ MISSING = re.compile(r"\bfalta (?:el nodo |el |la )?(\w+)")
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One fault: code and layer, where it is, what was expected and what was found, and the reason in a sentence."""
+    """One fault: code, layer and severity, where it is, what was expected and found, and the reason in a sentence."""
 
     code: str
     layer: str
+    severity: Severity
     path: str
     line: int
     attribute: str
@@ -70,7 +72,7 @@ class Finding:
 
 
 def explain(task: CfdiTask, text: str, language: Language = "es") -> list[Finding]:
-    """Every fault of the invoice in `text`, layer by layer; empty when it passes.
+    """Every fault of the invoice in `text`, layer by layer, then what is only suspicious; see `passes`.
 
     A text that is no acceptable document gives one finding.
     """
@@ -79,13 +81,19 @@ def explain(task: CfdiTask, text: str, language: Language = "es") -> list[Findin
         check = next(check for check in document.checks if not check.passed)
         said = check.reason if language == "es" else VERIFIER.codes[str(check.code)]
         layer = check.name.removeprefix("cfdi.")
-        return [Finding(str(check.code), layer, "/", 0, "", said, _printable(text[:40]), said)]
+        return [Finding(str(check.code), layer, "fatal", "/", 0, "", said, _printable(text[:40]), said)]
     examined = examine(task, document.root)
     return [
         *(_schema_findings(document.root, examined.schema, language) if examined.schema else ()),
         *_rule_findings(examined, language),
         *_match_findings(task, examined, language),
+        *_suspicions(task, examined, language),
     ]
+
+
+def passes(findings: list[Finding]) -> bool:
+    """Whether an invoice with these findings passes: none of them is worse than suspicious."""
+    return all(one.severity == "soft" for one in findings)
 
 
 def _printable(text: str) -> str:
@@ -101,7 +109,7 @@ def _schema_findings(root: etree._Element, ours: list[SchemaFault], language: La
     # The few documents on which the engines differ: the verifier's own words.
     meanings = {fault: MEANINGS[fault.kind][language == "es"] if fault.kind else fault.code for fault in ours}
     return [
-        Finding(fault.code, "xsd", fault.path, fault.line, fault.attribute, said, "", said)
+        Finding(fault.code, "xsd", "hard", fault.path, fault.line, fault.attribute, said, "", said)
         for fault, said in meanings.items()
     ]
 
@@ -141,7 +149,7 @@ def _schema_finding(error: XMLSchemaValidationError, language: Language) -> Find
     found = _unexpected(error, language) if not attribute else ABSENT[language] if value is None else value
     said = MEANINGS[kind][language == "es"] if kind else reason
     return Finding(
-        code, "xsd", path, error.sourceline or 0, attribute, _expected(error, kind, said), found[:SHOWN], said
+        code, "xsd", "hard", path, error.sourceline or 0, attribute, _expected(error, kind, said), found[:SHOWN], said
     )
 
 
@@ -181,13 +189,21 @@ def _rule_findings(examined: Examination, language: Language) -> Iterator[Findin
     nodes = {node.path: node for node in _nodes(examined.cfdi)}
     for code, faults in examined.faults.items():
         for fault in faults:
-            said = fault.reason if language == "es" else RULES[code].meaning
-            node = nodes.get(fault.path)
-            found = _mentioned(node, fault) if node and not MISSING.search(fault.reason) else ""
-            expected = _right_value(fault, language) or said
-            yield Finding(
-                code, RULES[code].layer, fault.path, 0, "", expected, found or _unnamed(fault, language), said
-            )
+            yield _rule_finding(RULES[code], fault, nodes.get(fault.path), language)
+
+
+def _suspicions(task: CfdiTask, examined: Examination, language: Language) -> Iterator[Finding]:
+    nodes = {node.path: node for node in _nodes(examined.cfdi)}
+    for name, fault in suspicions(examined.cfdi, task.facts):
+        yield _rule_finding(SOFT[name], fault, nodes.get(fault.path), language)
+
+
+def _rule_finding(rule: Rule, fault: Fault, node: Node | None, language: Language) -> Finding:
+    said = fault.reason if language == "es" else f"broken: {rule.meaning}"
+    found = _mentioned(node, fault) if node and not MISSING.search(fault.reason) else ""
+    expected = _right_value(fault, language) or (rule.significado if language == "es" else rule.meaning)
+    found = found or _unnamed(fault, language)
+    return Finding(rule.code, rule.layer, rule.severity, fault.path, 0, "", expected, found, said)
 
 
 def _unnamed(fault: Fault, language: Language) -> str:
@@ -235,6 +251,6 @@ def _match_findings(task: CfdiTask, examined: Examination, language: Language) -
         wrong = [(name, value) for name, value in wanted if node.get(name) != value]
         for name, value in wrong:
             found = node.get(name) or ABSENT[language]
-            yield Finding(aspect.code, "match", node.path, 0, name, value, found[:SHOWN], said)
+            yield Finding(aspect.code, "match", "hard", node.path, 0, name, value, found[:SHOWN], said)
         if not wrong:
-            yield Finding(aspect.code, "match", cfdi.path, 0, "", said, "", said)
+            yield Finding(aspect.code, "match", "hard", cfdi.path, 0, "", said, "", said)

@@ -12,6 +12,7 @@ from veredicto_verifier.verifiers.cfdi.catalogues import tables_digest
 from veredicto_verifier.verifiers.cfdi.grading import CfdiTask, grade, prepare
 from veredicto_verifier.verifiers.cfdi.probes import BAD, EXAMPLE, GOOD
 from veredicto_verifier.verifiers.cfdi.rules import RULES
+from veredicto_verifier.verifiers.cfdi.rules_soft import SOFT
 from veredicto_verifier.verifiers.cfdi.schema_codes import CODES as SCHEMA_CODES
 from veredicto_verifier.verifiers.cfdi.schemas import data_digest
 from veredicto_verifier.verifiers.cfdi.spec import CfdiSpec
@@ -55,8 +56,7 @@ VERIFIER: Verifier[CfdiSpec, CfdiTask] = Verifier(
     flags={
         "comment_padding": "more than 5 % of the document is comments",
         "fenced": "the document came in a Markdown fence",
-        "schema_location": "`xsi:schemaLocation` is written and names another place than SAT's schema",
-        "rfc_digit": "an RFC's check digit does not fit (about one real RFC in a hundred has that)",
+        **{name: f"not so: {rule.meaning}" for name, rule in SOFT.items()},
     },
     example=EXAMPLE,
     good=GOOD,

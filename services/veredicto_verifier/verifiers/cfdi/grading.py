@@ -6,7 +6,6 @@ after them all run, so that a shaped score can tell a near miss from a far one.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from decimal import localcontext
@@ -14,9 +13,10 @@ from decimal import localcontext
 from lxml import etree
 
 from veredicto_verifier.errors import TaskFault
-from veredicto_verifier.verifier import Answer, Check, Flag, Grade
+from veredicto_verifier.verifier import Answer, Flag, Grade
 from veredicto_verifier.verifier import Context as TaskContext
 from veredicto_verifier.verifiers.cfdi.catalogues import load_catalogues
+from veredicto_verifier.verifiers.cfdi.checks import PASSED, PASSED_ALONE, failed, failed_checks, passed
 from veredicto_verifier.verifiers.cfdi.comprobante import CFD4, CFD_FAMILY, Comprobante, read_comprobante
 from veredicto_verifier.verifiers.cfdi.copying import Mark, copied_fields, traps_of
 from veredicto_verifier.verifiers.cfdi.expected import Expected, expect
@@ -25,11 +25,9 @@ from veredicto_verifier.verifiers.cfdi.expected_payroll import expect_payroll
 from veredicto_verifier.verifiers.cfdi.matching import Aspect, match
 from veredicto_verifier.verifiers.cfdi.reference import write_reference
 from veredicto_verifier.verifiers.cfdi.request import Request
-from veredicto_verifier.verifiers.cfdi.rfc import suspicious_rfcs
-from veredicto_verifier.verifiers.cfdi.rule import Facts, Fault, Layer
-from veredicto_verifier.verifiers.cfdi.rules import EXACT, RULES, run_rules
-from veredicto_verifier.verifiers.cfdi.schema_codes import MEANINGS
-from veredicto_verifier.verifiers.cfdi.schema_location import names_another_place
+from veredicto_verifier.verifiers.cfdi.rule import Facts, Fault
+from veredicto_verifier.verifiers.cfdi.rules import EXACT, run_rules
+from veredicto_verifier.verifiers.cfdi.rules_soft import suspicions
 from veredicto_verifier.verifiers.cfdi.schemas import SchemaFault, load_schema, schema_faults
 from veredicto_verifier.verifiers.cfdi.scoring import WEIGHTS, Findings, shaped_score
 from veredicto_verifier.verifiers.cfdi.seal import cadena_original
@@ -37,8 +35,6 @@ from veredicto_verifier.verifiers.cfdi.spec import CfdiSpec
 from veredicto_verifier.verifiers.cfdi.wanted import Wanted
 from veredicto_verifier.verifiers.xml_document import CAUSES, Document, DocumentRules, Refusal, parse_document
 
-MAX_CHECKS = 20
-MAX_REASON = 300
 COMMENT_SHARE = 0.05
 CONTRACT = {
     "empty": "la respuesta está vacía",
@@ -102,6 +98,7 @@ def prepare(spec: CfdiSpec, context: TaskContext) -> CfdiTask:
         authorities=spec.authorities,
         required=spec.required,
         allowed=spec.allowed,
+        rfcs=frozenset((request.emisor.rfc, request.receptor.rfc) if request else ()),
     )
     if request is None:
         return CfdiTask(spec, facts, None)
@@ -122,7 +119,8 @@ def grade(task: CfdiTask, answer: Answer) -> Grade:
     if found.passed:
         return Grade(True, PASSED if task.expected else PASSED_ALONE, flags=flags)
     findings = _findings(task, found)
-    return Grade(False, tuple(_checks(task, found, findings)), shaped_score(findings), flags)
+    checks = failed_checks(found.schema, findings, compared=task.expected is not None)
+    return Grade(False, checks, shaped_score(findings), flags)
 
 
 def judge_form(task: CfdiTask, text: str) -> Document | Grade:
@@ -193,9 +191,9 @@ def _refused(refusal: Refusal) -> Grade:
     place = f" (línea {refusal.line})" if refusal.line else ""
     if refusal.cause != "not_well_formed":
         reason = CONTRACT[refusal.cause] + place
-        return Grade(False, (_failed("contract", f"cfdi.{refusal.cause}", reason),))
+        return Grade(False, (failed("contract", f"cfdi.{refusal.cause}", reason),))
     reason = f"no es XML bien formado{place}: {refusal.detail}"
-    checks = (_passed("contract"), _failed("well_formed", "cfdi.not_well_formed", reason))
+    checks = (passed("contract"), failed("well_formed", "cfdi.not_well_formed", reason))
     return Grade(False, checks, score=float(WEIGHTS["contract"]))
 
 
@@ -206,7 +204,7 @@ def _wrong_root(root: etree._Element) -> Grade | None:
     invoice = tag.startswith(CFD_FAMILY) and tag.endswith("}Comprobante")
     code = "cfdi.wrong_version" if invoice else "cfdi.wrong_root"
     reason = "debe ser un cfdi:Comprobante de http://www.sat.gob.mx/cfd/4 con Version 4.0"
-    return Grade(False, (_passed("contract"), _failed("well_formed", code, reason, score=0.5)), score=0.05)
+    return Grade(False, (passed("contract"), failed("well_formed", code, reason, score=0.5)), score=0.05)
 
 
 def _flood(root: etree._Element, task: CfdiTask) -> Grade | None:
@@ -216,71 +214,7 @@ def _flood(root: etree._Element, task: CfdiTask) -> Grade | None:
     if count <= task.max_conceptos:
         return None
     reason = f"{count} conceptos son muchos más de los pedidos"
-    return Grade(False, (_failed("contract", "cfdi.too_many_concepts", reason),))
-
-
-def _checks(task: CfdiTask, found: Examination, findings: Findings) -> list[Check]:
-    checks = [_passed("contract"), _passed("well_formed")]
-    checks += _layer_checks("xsd", _schema_reasons(found.schema), 0.0)
-    layers: tuple[Layer, ...] = ("catalogues", "arithmetic", "business")
-    for layer in layers:
-        codes = [code for code in found.faults if RULES[code].layer == layer]
-        reasons = {code: _reason(found.faults[code]) for code in codes}
-        checks += _layer_checks(layer, reasons, findings.fraction(layer))
-    wrong = {aspect.code: aspect.reason for aspect in found.aspects if aspect.fraction != 1}
-    checks += _layer_checks("match", wrong, findings.fraction("match"))
-    if task.expected is None:
-        checks[-1] = PASSED_ALONE[-1]
-    return _capped(checks)
-
-
-def _layer_checks(layer: str, reasons: Mapping[str, str], score: float) -> list[Check]:
-    if not reasons:
-        return [_passed(layer)]
-    score, weight = round(score, 6), round(float(WEIGHTS[layer]) / len(reasons), 6)
-    return [
-        Check(f"cfdi.{layer}", passed=False, score=score, code=code, reason=reason[:MAX_REASON], weight=weight)
-        for code, reason in reasons.items()
-    ]
-
-
-def _capped(checks: list[Check]) -> list[Check]:
-    """Twenty checks at most; the last says how many codes are left out."""
-    if len(checks) <= MAX_CHECKS:
-        return checks
-    kept, left = checks[: MAX_CHECKS - 1], checks[MAX_CHECKS - 1 :]
-    failed = [check for check in left if not check.passed]
-    if len(failed) < 2:
-        return [*kept, *failed] if failed else [*kept, left[0]]
-    reason = f"{failed[0].reason[: MAX_REASON - 40]} (y {len(failed) - 1} códigos más)"
-    return [*kept, replace(failed[0], reason=reason)]
-
-
-def _schema_reasons(faults: list[SchemaFault]) -> dict[str, str]:
-    """One reason for each code, of its first fault."""
-    counts = Counter(fault.code for fault in faults)
-    reasons: dict[str, str] = {}
-    for fault in faults:
-        at = f"@{fault.attribute[:30]}" if fault.attribute else ""
-        more = f" (y {counts[fault.code] - 1} más)" if counts[fault.code] > 1 else ""
-        path = fault.path if len(fault.path) <= 60 else "…" + fault.path[-59:]
-        said = MEANINGS[fault.kind][1] if fault.kind else "el esquema no lo admite"
-        reasons.setdefault(fault.code, f"línea {fault.line}: {path}{at}: {said}{more}")
-    return reasons
-
-
-def _reason(faults: list[Fault]) -> str:
-    more = f" (y {len(faults) - 1} más)" if len(faults) > 1 else ""
-    return f"{faults[0].path}: {faults[0].reason}{more}"
-
-
-def _passed(layer: str, reason: str = "") -> Check:
-    return Check(f"cfdi.{layer}", passed=True, score=1.0, reason=reason, weight=float(WEIGHTS[layer]))
-
-
-def _failed(layer: str, code: str, reason: str, *, score: float = 0.0) -> Check:
-    weight = float(WEIGHTS[layer])
-    return Check(f"cfdi.{layer}", passed=False, score=score, code=code, reason=reason[:MAX_REASON], weight=weight)
+    return Grade(False, (failed("contract", "cfdi.too_many_concepts", reason),))
 
 
 def _findings(task: CfdiTask, found: Examination) -> Findings:
@@ -293,18 +227,5 @@ def _flags(document: Document, cfdi: Comprobante, task: CfdiTask) -> tuple[Flag,
     if document.comment_bytes > COMMENT_SHARE * document.num_bytes:
         share = document.comment_bytes / document.num_bytes
         flags.append(Flag("comment_padding", f"{share:.0%} of the document is comments"))
-    if names_another_place(document.root):
-        flags.append(Flag("schema_location", "xsi:schemaLocation does not name SAT's schema for its namespace"))
-    request = task.spec.request
-    known = (request.emisor.rfc, request.receptor.rfc) if request else ()
-    for path in suspicious_rfcs(cfdi, known):
-        flags.append(Flag("rfc_digit", f"{path}: the check digit does not fit"))
+    flags += [Flag(name, f"{one.path}: {one.reason}") for name, one in suspicions(cfdi, task.facts)]
     return tuple(flags)
-
-
-PASSED = tuple(_passed(layer) for layer in WEIGHTS)
-PASSED_ALONE = (
-    *PASSED[:-1],
-    _passed("match", "not_checked: la tarea no trae una solicitud con la cual comparar"),
-)
-"""The checks of an invoice that nothing is wrong with, with and without a request."""

@@ -1,15 +1,14 @@
-"""The check digit of an RFC: a suspicion, not a rule, since about one real RFC in a hundred breaks it."""
+"""What the characters of an RFC say of themselves: its check digit and its date."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
-
-from veredicto_verifier.verifiers.cfdi.comprobante import Comprobante
+import functools
+from datetime import date
 
 ALPHABET = "0123456789ABCDEFGHIJKLMN&OPQRSTUVWXYZ Ñ"
-GENERIC = ("XAXX010101000", "XEXX010101000", "EXT990101NI1")
 
 
+@functools.lru_cache(maxsize=1024)
 def check_digit(rfc: str) -> str | None:
     """The digit that the first 11 or 12 characters demand; None where a character is none of an RFC's."""
     body = rfc[:-1].rjust(12)
@@ -19,9 +18,15 @@ def check_digit(rfc: str) -> str | None:
     return "0" if rest == 0 else "A" if rest == 1 else str(11 - rest)
 
 
-def suspicious_rfcs(cfdi: Comprobante, known: Collection[str]) -> Iterator[str]:
-    """Paths of the parties whose RFC breaks its check digit and is neither generic nor among `known`."""
-    for node in (cfdi.emisor, cfdi.receptor):
-        rfc = node.get("Rfc")
-        if rfc and rfc not in GENERIC and rfc not in known and check_digit(rfc) != rfc[-1]:
-            yield node.path
+def has_date(rfc: str) -> bool:
+    """Whether the six digits before the last three characters are a day, of the last century or this one."""
+    digits = rfc[-9:-3]
+    return any(_is_day(f"{century}{digits}") for century in (19, 20))
+
+
+def _is_day(digits: str) -> bool:
+    try:
+        date.fromisoformat(f"{digits[:4]}-{digits[4:6]}-{digits[6:]}")
+    except ValueError:
+        return False
+    return True

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from decimal import ROUND_HALF_UP, Decimal
 from typing import Literal, NamedTuple
@@ -17,6 +17,9 @@ Part = Literal["header", "conceptos", "summary", ""]
 """Where an arithmetic rule counts in the shaped score."""
 Source = Literal["O", "C", "K", "S", "strict"]
 """What decides it: the document alone, a catalogue, a given clock, the seal; `strict` is ours, not SAT's."""
+Severity = Literal["fatal", "critical", "hard", "soft"]
+"""What a fault costs. `fatal`: nothing else is looked at (contract and form, which are no rules). `critical`: the
+invoice does not pass, and its arithmetic is worth half at most. `hard`: it does not pass. `soft`: a flag, no cost."""
 ZERO = Decimal(0)
 UNITS: tuple[Decimal, ...] = tuple(Decimal(1).scaleb(-places) for places in range(32))
 """One unit of the last of so many decimals."""
@@ -45,6 +48,8 @@ class Facts:
     """Complements that must be there, by name (`Pagos20`)."""
     allowed: frozenset[str] | None = None
     """Complements that may be there; None: any that SAT's schema knows."""
+    rfcs: frozenset[str] = frozenset()
+    """RFCs that the request states, which are beyond suspicion."""
 
 
 Check = Callable[[Comprobante, Facts], Iterator[Fault]]
@@ -60,7 +65,8 @@ class Rule:
     check: Check
     meaning: str
     part: Part = ""
-    significado: str = ""
+    significado: str = field(kw_only=True)
+    severity: Severity = field(default="hard", kw_only=True)
 
 
 def fault(node: Node, reason: str) -> Fault:

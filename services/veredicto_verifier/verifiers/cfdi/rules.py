@@ -19,20 +19,22 @@ from veredicto_verifier.verifiers.cfdi.rules_nomina import PAYROLL
 from veredicto_verifier.verifiers.cfdi.rules_nomina_amounts import PAYROLL_AMOUNTS
 from veredicto_verifier.verifiers.cfdi.rules_nomina_extras import PAYROLL_EXTRAS
 from veredicto_verifier.verifiers.cfdi.rules_pagos import PAYMENTS
+from veredicto_verifier.verifiers.cfdi.rules_pagos_banks import PAYMENT_BANKS
 from veredicto_verifier.verifiers.cfdi.rules_pagos_taxes import PAYMENT_TAXES
 from veredicto_verifier.verifiers.cfdi.rules_pagos_totals import PAYMENT_TOTALS
 from veredicto_verifier.verifiers.cfdi.rules_parties import PARTIES
 from veredicto_verifier.verifiers.cfdi.rules_seal import SEALED
 from veredicto_verifier.verifiers.cfdi.rules_strict import STRICT
 from veredicto_verifier.verifiers.cfdi.rules_summary import SUMMARY
+from veredicto_verifier.verifiers.cfdi.rules_thirds import THIRDS
 from veredicto_verifier.verifiers.cfdi.schema_codes import BY_ATTRIBUTE
 
 PRECISION = 120
 EXACT = Context(prec=PRECISION)
 """For every computation: products of two 24-digit numbers and their sums are exact."""
 
-INVOICE: tuple[Rule, ...] = (*HEADER, *PARTIES, *CONCEPTS, *CUSTOMS, *SUMMARY, *STRICT)
-PAYMENT: tuple[Rule, ...] = (*PAYMENTS, *PAYMENT_TAXES, *PAYMENT_TOTALS)
+INVOICE: tuple[Rule, ...] = (*HEADER, *PARTIES, *CONCEPTS, *THIRDS, *CUSTOMS, *SUMMARY, *STRICT)
+PAYMENT: tuple[Rule, ...] = (*PAYMENTS, *PAYMENT_BANKS, *PAYMENT_TAXES, *PAYMENT_TOTALS)
 PAYROLLS: tuple[Rule, ...] = (*PAYROLL, *EMPLOYEE, *PAYROLL_AMOUNTS, *PAYROLL_EXTRAS)
 RULES: Mapping[str, Rule] = {rule.code: rule for rule in (*INVOICE, *SEALED, *COMPLEMENTS, *PAYMENT, *PAYROLLS)}
 

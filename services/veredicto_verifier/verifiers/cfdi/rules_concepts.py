@@ -11,11 +11,6 @@ from veredicto_verifier.verifiers.cfdi.rule import UNITS, Facts, Fault, Rule, fa
 
 IVA, IEPS = "002", "003"
 UNTAXED = ("01", "03", "04", "05")
-FOREIGN_THIRD = "EXT990101NI1"
-FOREIGN_THIRD_NAME = (
-    "EXPEDICIÓN DE CFDI POR RESIDENTES EN MÉXICO QUE PRESTAN SERVICIOS DE INTERMEDIACIÓN ENTRE TERCEROS "
-    "A OFERENTES DE BIENES Y SERVICIOS RESIDENTES EN EL EXTRANJERO"
-)
 EPSILON = Decimal(1).scaleb(-12)
 HALVES = tuple(unit / 2 for unit in UNITS)
 """Half a unit of the last of so many decimals."""
@@ -171,44 +166,6 @@ def _withheld_not_exempt(cfdi: Comprobante, facts: Facts) -> Iterator[Fault]:
             yield fault(tax, "una retención no puede ser Exento")
 
 
-def _third_differs(cfdi: Comprobante, facts: Facts) -> Iterator[Fault]:
-    for third in _thirds(cfdi):
-        if third.get("RfcACuentaTerceros") in (cfdi.emisor.get("Rfc"), cfdi.receptor.get("Rfc")):
-            yield fault(third, "RfcACuentaTerceros debe ser distinto del emisor y del receptor")
-
-
-def _third_name(cfdi: Comprobante, facts: Facts) -> Iterator[Fault]:
-    for third in _foreign_thirds(cfdi):
-        if third.get("NombreACuentaTerceros") != FOREIGN_THIRD_NAME:
-            yield fault(third, f"con {FOREIGN_THIRD}, NombreACuentaTerceros es la leyenda que fija el SAT")
-
-
-def _third_regime_known(cfdi: Comprobante, facts: Facts) -> Iterator[Fault]:
-    for third in _thirds(cfdi):
-        if third.get("RegimenFiscalACuentaTerceros") not in facts.catalogues.regimenes:
-            yield fault(third, "RegimenFiscalACuentaTerceros no está en c_RegimenFiscal")
-
-
-def _third_place(cfdi: Comprobante, facts: Facts) -> Iterator[Fault]:
-    for third in _foreign_thirds(cfdi):
-        if third.get("DomicilioFiscalACuentaTerceros") != cfdi.get("LugarExpedicion"):
-            yield fault(third, f"con {FOREIGN_THIRD}, el domicilio debe ser igual a LugarExpedicion")
-
-
-def _third_regime(cfdi: Comprobante, facts: Facts) -> Iterator[Fault]:
-    for third in _foreign_thirds(cfdi):
-        if third.get("RegimenFiscalACuentaTerceros") != "616":
-            yield fault(third, f"con {FOREIGN_THIRD}, RegimenFiscalACuentaTerceros debe ser 616")
-
-
-def _thirds(cfdi: Comprobante) -> list[Node]:
-    return [concepto.terceros for concepto in cfdi.conceptos if concepto.terceros]
-
-
-def _foreign_thirds(cfdi: Comprobante) -> list[Node]:
-    return [third for third in _thirds(cfdi) if third.get("RfcACuentaTerceros") == FOREIGN_THIRD]
-
-
 def _customs_number(cfdi: Comprobante, facts: Facts) -> Iterator[Fault]:
     for concepto in cfdi.conceptos:
         if cfdi.comercio_exterior and concepto.pedimentos:
@@ -237,32 +194,56 @@ def _parts(cfdi: Comprobante) -> list[Node]:
     return [part for concepto in cfdi.conceptos for part in concepto.partes]
 
 
+# fmt: off
 CONCEPTS: tuple[Rule, ...] = (
-    Rule("cfdi.40162", "catalogues", "C", _product_known, "ClaveProdServ is in the catalogue"),
-    Rule("cfdi.40165", "catalogues", "C", _unit_known, "ClaveUnidad is in the catalogue"),
-    Rule("cfdi.40166", "business", "O", _price_positive, "ValorUnitario is above 0 for I, E and N"),
-    Rule("cfdi.40167", "arithmetic", "O", _amount_limits, "Importe is within SAT's limits", "conceptos"),
-    Rule("cfdi.40168", "arithmetic", "O", _discount_decimals, "Descuento has Importe's decimals", "conceptos"),
-    Rule("cfdi.40169", "arithmetic", "O", _discount_limit, "Descuento is at most Importe", "conceptos"),
-    Rule("cfdi.40171", "business", "O", _taxes_needed, "ObjetoImp 02 has Impuestos"),
-    Rule("cfdi.40172", "business", "O", _taxes_absent, "ObjetoImp 01, 03, 04, 05 has no Impuestos"),
-    Rule("cfdi.40173", "business", "O", _taxes_empty, "Impuestos is not empty"),
-    Rule("cfdi.40177", "business", "O", _exempt_bare, "Exento has neither TasaOCuota nor Importe"),
-    Rule("cfdi.40178", "business", "O", _rated_complete, "Tasa and Cuota have TasaOCuota and Importe"),
-    Rule("cfdi.40179", "catalogues", "C", _transfer_rates, "TasaOCuota of a traslado is in the catalogue"),
-    Rule("cfdi.40180", "arithmetic", "O", _transfer_limits, "Importe of a traslado is within limits", "conceptos"),
-    Rule("cfdi.40184", "business", "O", _withheld_not_exempt, "a retención is not Exento"),
-    Rule("cfdi.40185", "catalogues", "C", _withheld_rates, "TasaOCuota of a retención is in the catalogue"),
-    Rule("cfdi.40186", "arithmetic", "O", _withheld_limits, "Importe of a retención is within limits", "conceptos"),
-    Rule("cfdi.40188", "business", "O", _third_differs, "a third party is neither issuer nor receiver"),
-    Rule("cfdi.40189", "business", "O", _third_name, "EXT990101NI1 carries SAT's fixed name"),
-    Rule("cfdi.40191", "catalogues", "C", _third_regime_known, "a third party's regime is in the catalogue"),
-    Rule("cfdi.40193", "business", "O", _third_place, "EXT990101NI1 has the place of issue as postal code"),
-    Rule("cfdi.40195", "business", "O", _customs_number, "no NumeroPedimento beside foreign trade (40200 for parts)"),
-    Rule("cfdi.40196", "catalogues", "C", _part_product_known, "a part's ClaveProdServ is in the catalogue"),
-    Rule("cfdi.40197", "business", "O", _part_price, "a part's ValorUnitario is above 0"),
-    Rule("cfdi.40198", "arithmetic", "O", _part_limits, "a part's Importe is within limits", "conceptos"),
-    Rule("cfdi.40223", "business", "C", _third_regime, "EXT990101NI1 has regime 616"),
-    Rule("cfdi.40226", "business", "O", _no_iva_no_ieps, "ObjetoImp 06 and 08 carry no IVA or IEPS"),
-    Rule("cfdi.40227", "business", "O", _ieps_without_iva, "ObjetoImp 07 carries IEPS and no IVA"),
+    Rule("cfdi.40162", "catalogues", "C", _product_known,
+         "ClaveProdServ is in the catalogue", significado="ClaveProdServ está en c_ClaveProdServ"),
+    Rule("cfdi.40165", "catalogues", "C", _unit_known,
+         "ClaveUnidad is in the catalogue", significado="ClaveUnidad está en c_ClaveUnidad"),
+    Rule("cfdi.40166", "business", "O", _price_positive,
+         "ValorUnitario is above 0 for I, E and N", significado="ValorUnitario es mayor que 0 en los tipos I, E y N"),
+    Rule("cfdi.40167", "arithmetic", "O", _amount_limits,
+         "Importe is within SAT's limits", "conceptos", significado="Importe está entre los límites del SAT"),
+    Rule("cfdi.40168", "arithmetic", "O", _discount_decimals,
+         "Descuento has Importe's decimals", "conceptos", significado="Descuento tiene los decimales de Importe"),
+    Rule("cfdi.40169", "arithmetic", "O", _discount_limit,
+         "Descuento is at most Importe", "conceptos", significado="Descuento es a lo más Importe"),
+    Rule("cfdi.40171", "business", "O", _taxes_needed,
+         "ObjetoImp 02 has Impuestos", significado="ObjetoImp 02 lleva Impuestos"),
+    Rule("cfdi.40172", "business", "O", _taxes_absent,
+         "ObjetoImp 01, 03, 04, 05 has no Impuestos", significado="ObjetoImp 01, 03, 04 y 05 no llevan Impuestos"),
+    Rule("cfdi.40173", "business", "O", _taxes_empty,
+         "Impuestos is not empty", significado="Impuestos no está vacío"),
+    Rule("cfdi.40177", "business", "O", _exempt_bare,
+         "Exento has neither TasaOCuota nor Importe", significado="Exento no lleva TasaOCuota ni Importe"),
+    Rule("cfdi.40178", "business", "O", _rated_complete,
+         "Tasa and Cuota have TasaOCuota and Importe", significado="Tasa y Cuota llevan TasaOCuota e Importe"),
+    Rule("cfdi.40179", "catalogues", "C", _transfer_rates,
+         "TasaOCuota of a traslado is in the catalogue", significado="TasaOCuota de un traslado está en c_TasaOCuota"),
+    Rule("cfdi.40180", "arithmetic", "O", _transfer_limits,
+         "Importe of a traslado is within limits", "conceptos",
+         significado="Importe de un traslado está entre los límites"),
+    Rule("cfdi.40184", "business", "O", _withheld_not_exempt,
+         "a retención is not Exento", significado="una retención no es Exento"),
+    Rule("cfdi.40185", "catalogues", "C", _withheld_rates,
+         "TasaOCuota of a retención is in the catalogue",
+         significado="TasaOCuota de una retención está en c_TasaOCuota"),
+    Rule("cfdi.40186", "arithmetic", "O", _withheld_limits,
+         "Importe of a retención is within limits", "conceptos",
+         significado="Importe de una retención está entre los límites"),
+    Rule("cfdi.40195", "business", "O", _customs_number,
+         "no NumeroPedimento beside foreign trade (40200 for parts)",
+         significado="sin NumeroPedimento junto a comercio exterior"),
+    Rule("cfdi.40196", "catalogues", "C", _part_product_known,
+         "a part's ClaveProdServ is in the catalogue",
+         significado="ClaveProdServ de una parte está en c_ClaveProdServ"),
+    Rule("cfdi.40197", "business", "O", _part_price,
+         "a part's ValorUnitario is above 0", significado="ValorUnitario de una parte es mayor que 0"),
+    Rule("cfdi.40198", "arithmetic", "O", _part_limits,
+         "a part's Importe is within limits", "conceptos", significado="Importe de una parte está entre los límites"),
+    Rule("cfdi.40226", "business", "O", _no_iva_no_ieps,
+         "ObjetoImp 06 and 08 carry no IVA or IEPS", significado="ObjetoImp 06 y 08 no llevan IVA ni IEPS"),
+    Rule("cfdi.40227", "business", "O", _ieps_without_iva,
+         "ObjetoImp 07 carries IEPS and no IVA", significado="ObjetoImp 07 lleva IEPS y no IVA"),
 )
+# fmt: on

@@ -42,7 +42,13 @@ def _of_parts(cfdi: Comprobante, facts: Facts) -> Iterator[Fault]:
     yield from _numbers(cfdi, facts, of_parts=True)
 
 
+# fmt: off
 CUSTOMS: tuple[Rule, ...] = (
-    Rule("cfdi.40194", "catalogues", "C", _of_lines, "NumeroPedimento names a year, an office and an agent that exist"),
-    Rule("cfdi.40199", "catalogues", "C", _of_parts, "a part's NumeroPedimento does so too"),
+    Rule("cfdi.40194", "catalogues", "C", _of_lines,
+         "NumeroPedimento names a year, an office and an agent that exist",
+         significado="NumeroPedimento nombra un año, una aduana y una patente que existen"),
+    Rule("cfdi.40199", "catalogues", "C", _of_parts,
+         "a part's NumeroPedimento does so too",
+         significado="NumeroPedimento de una parte nombra un año, una aduana y una patente que existen"),
 )
+# fmt: on

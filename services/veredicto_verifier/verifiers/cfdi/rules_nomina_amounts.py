@@ -261,6 +261,6 @@ PAYROLL_AMOUNTS: tuple[Rule, ...] = (
          "HorasExtra only with 019", significado="HorasExtra solo con 019"),
     Rule("cfdi.strict_payroll_number", "arithmetic", "strict", _plain_numbers,
          "amounts of a payroll are plain decimal numbers", "summary",
-         significado="los importes de una nómina son números llanos"),
+         significado="los importes de una nómina son números llanos", severity="critical"),
 )
 # fmt: on

@@ -201,6 +201,6 @@ PAYROLL_EXTRAS: tuple[Rule, ...] = (
          significado="SubsidioCausado no pasa de 15.63 por día con más de 31 días"),
     Rule("cfdi.strict_deductions", "arithmetic", "strict", _other_held,
          "TotalOtrasDeducciones is the sum of the others", "summary",
-         significado="TotalOtrasDeducciones es la suma de las demás"),
+         significado="TotalOtrasDeducciones es la suma de las demás", severity="critical"),
 )
 # fmt: on

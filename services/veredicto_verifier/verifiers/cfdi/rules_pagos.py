@@ -1,12 +1,11 @@
 """Rules on a payment (SAT's matrix for complement Pagos 2.0, revision B): its invoice, each payment, each document.
 
-They are asked of invoices of type P and of those that hold the complement. Taxes and totals are in
-`rules_pagos_taxes.py`.
+They are asked of invoices of type P and of those that hold the complement. Banks, taxes and totals
+have modules of their own.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from decimal import ROUND_DOWN, Decimal
 
@@ -15,10 +14,6 @@ from veredicto_verifier.verifiers.cfdi.nodes import Tree
 from veredicto_verifier.verifiers.cfdi.rule import Facts, Fault, Rule, fault, rounded, shown
 from veredicto_verifier.verifiers.cfdi.rule_kinds import absent, excluded, header, in_currency, lines, pinned, positive
 
-WITH_PAYER = ("02", "03", "04", "05", "06", "28", "29")
-WITH_PAYEE = ("02", "03", "04", "05", "28", "29")
-PROOF = ("CertPago", "CadPago", "SelloPago")
-FOREIGN = "XEXX010101000"
 EPSILON = Decimal(1).scaleb(-12)
 
 
@@ -96,68 +91,6 @@ def _lower_limit(documento: Tree, decimals: int) -> Decimal | None:
     return ((paid - half_paid) / (rate + half_rate - EPSILON)).quantize(
         Decimal(1).scaleb(-decimals), rounding=ROUND_DOWN
     )
-
-
-def _bank_named(cfdi: Comprobante, facts: Facts) -> Iterator[Fault]:
-    for pago in payments(cfdi):
-        if pago.get("RfcEmisorCtaOrd") == FOREIGN and pago.get("NomBancoOrdExt") is None:
-            yield fault(pago, f"falta NomBancoOrdExt: RfcEmisorCtaOrd es {FOREIGN}")
-
-
-def _only_with(cfdi: Comprobante, name: str, forms: tuple[str, ...]) -> Iterator[Fault]:
-    for pago in payments(cfdi):
-        if pago.get(name) is not None and pago.get("FormaDePagoP") not in forms:
-            yield fault(pago, f"{name} solo existe con FormaDePagoP {', '.join(forms)}")
-
-
-def _payer_bank(cfdi: Comprobante, facts: Facts) -> Iterator[Fault]:
-    yield from _only_with(cfdi, "RfcEmisorCtaOrd", WITH_PAYER)
-
-
-def _payer_account(cfdi: Comprobante, facts: Facts) -> Iterator[Fault]:
-    yield from _only_with(cfdi, "CtaOrdenante", WITH_PAYER)
-
-
-def _payee_bank(cfdi: Comprobante, facts: Facts) -> Iterator[Fault]:
-    yield from _only_with(cfdi, "RfcEmisorCtaBen", WITH_PAYEE)
-
-
-def _payee_account(cfdi: Comprobante, facts: Facts) -> Iterator[Fault]:
-    yield from _only_with(cfdi, "CtaBeneficiario", WITH_PAYEE)
-
-
-def _proof_kind(cfdi: Comprobante, facts: Facts) -> Iterator[Fault]:
-    yield from _only_with(cfdi, "TipoCadPago", ("03",))
-
-
-def _account_pattern(cfdi: Comprobante, facts: Facts, name: str, side: int) -> Iterator[Fault]:
-    for pago in payments(cfdi):
-        patterns = facts.catalogues.accounts.get(pago.get("FormaDePagoP") or "")
-        account = pago.get(name)
-        if patterns and patterns[side] and account is not None and not re.fullmatch(patterns[side], account):
-            yield fault(pago, f"{name} no cumple el patrón de su FormaDePagoP")
-
-
-def _payer_pattern(cfdi: Comprobante, facts: Facts) -> Iterator[Fault]:
-    yield from _account_pattern(cfdi, facts, "CtaOrdenante", 0)
-
-
-def _payee_pattern(cfdi: Comprobante, facts: Facts) -> Iterator[Fault]:
-    yield from _account_pattern(cfdi, facts, "CtaBeneficiario", 1)
-
-
-def _proof_complete(cfdi: Comprobante, facts: Facts) -> Iterator[Fault]:
-    for pago in payments(cfdi):
-        missing = [name for name in PROOF if pago.get(name) is None]
-        if pago.get("TipoCadPago") is not None and missing:
-            yield fault(pago, f"con TipoCadPago faltan {', '.join(missing)}")
-
-
-def _proof_absent(cfdi: Comprobante, facts: Facts) -> Iterator[Fault]:
-    for pago in payments(cfdi):
-        there = [name for name in PROOF if pago.get(name) is not None]
-        if pago.get("TipoCadPago") is None and there:
-            yield fault(pago, f"sin TipoCadPago no deben existir {', '.join(there)}")
 
 
 def _rate_there(cfdi: Comprobante, facts: Facts) -> Iterator[Fault]:
@@ -255,28 +188,6 @@ PAYMENTS: tuple[Rule, ...] = (
          "Monto is above 0", "summary", significado="Monto es mayor que 0"),
     Rule("cfdi.crp20219", "arithmetic", "C", in_currency(payments, "Monto", "MonedaP"),
          "Monto has the currency's decimals", "summary", significado="Monto tiene los decimales de su moneda"),
-    Rule("cfdi.crp20221", "business", "O", _payer_bank,
-         "RfcEmisorCtaOrd only with forms that have one", significado="RfcEmisorCtaOrd solo con formas que lo admiten"),
-    Rule("cfdi.crp20223", "business", "O", _bank_named,
-         "a foreign bank is named", significado="el banco extranjero lleva nombre"),
-    Rule("cfdi.crp20224", "business", "O", _payer_account,
-         "CtaOrdenante only with forms that have one", significado="CtaOrdenante solo con formas que la admiten"),
-    Rule("cfdi.crp20225", "business", "C", _payer_pattern,
-         "CtaOrdenante has its form's pattern", significado="CtaOrdenante cumple el patrón de su forma"),
-    Rule("cfdi.crp20226", "business", "C", _payee_pattern,
-         "CtaBeneficiario has its form's pattern", significado="CtaBeneficiario cumple el patrón de su forma"),
-    Rule("cfdi.crp20227", "business", "O", _payee_bank,
-         "RfcEmisorCtaBen only with forms that have one", significado="RfcEmisorCtaBen solo con formas que lo admiten"),
-    Rule("cfdi.crp20228", "business", "O", _payee_account,
-         "CtaBeneficiario only with forms that have one", significado="CtaBeneficiario solo con formas que la admiten"),
-    Rule("cfdi.crp20229", "business", "O", _proof_kind,
-         "TipoCadPago only with form 03", significado="TipoCadPago solo con la forma 03"),
-    Rule("cfdi.crp20230", "business", "O", _proof_complete,
-         "TipoCadPago has its certificate, chain and seal (also 20232, 20234)",
-         significado="TipoCadPago lleva certificado, cadena y sello"),
-    Rule("cfdi.crp20231", "business", "O", _proof_absent,
-         "no certificate, chain or seal without TipoCadPago (also 20233, 20235)",
-         significado="sin TipoCadPago no hay certificado, cadena ni sello"),
     Rule("cfdi.crp20236", "business", "O", excluded(documents, "MonedaDR", "XXX"),
          "MonedaDR is not XXX", significado="MonedaDR no es XXX"),
     Rule("cfdi.crp20237", "business", "O", _rate_there,

@@ -289,9 +289,9 @@ PAYMENT_TAXES: tuple[Rule, ...] = (
          "ObjetoImpDR 07 carries IEPS and no IVA", significado="ObjetoImpDR 07 lleva IEPS y no IVA"),
     Rule("cfdi.strict_payment_tax", "arithmetic", "strict", _strict_tax,
          "ImporteDR = BaseDR × TasaOCuotaDR, to a cent", "summary",
-         significado="ImporteDR = BaseDR × TasaOCuotaDR, al centavo"),
+         significado="ImporteDR = BaseDR × TasaOCuotaDR, al centavo", severity="critical"),
     Rule("cfdi.strict_payment_groups", "arithmetic", "strict", _same_groups,
          "ImpuestosP lists the documents' taxes", "summary",
-         significado="ImpuestosP lista los impuestos de los documentos"),
+         significado="ImpuestosP lista los impuestos de los documentos", severity="critical"),
 )
 # fmt: on

@@ -133,6 +133,6 @@ PAYMENT_TOTALS: tuple[Rule, ...] = (
          "transferred IVA has a total", "summary", significado="el IVA trasladado tiene un total"),
     Rule("cfdi.strict_payment_number", "arithmetic", "strict", _plain_numbers,
          "amounts of a payment are plain decimal numbers", "summary",
-         significado="los importes de un pago son números llanos"),
+         significado="los importes de un pago son números llanos", severity="critical"),
 )
 # fmt: on

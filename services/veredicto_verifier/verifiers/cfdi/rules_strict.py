@@ -125,14 +125,31 @@ def _is_plain(text: str) -> bool:
     return unicodedata.is_normalized("NFC", text) and text.isprintable()
 
 
+# fmt: off
 STRICT: tuple[Rule, ...] = (
-    Rule("cfdi.strict_number", "arithmetic", "strict", _plain_numbers, "amounts are plain decimal numbers", "header"),
-    Rule("cfdi.strict_importe", "arithmetic", "strict", _product, "Importe = Cantidad × ValorUnitario", "conceptos"),
-    Rule("cfdi.strict_base", "arithmetic", "strict", _basis, "Base is what the line's amounts say", "conceptos"),
-    Rule("cfdi.strict_tax", "arithmetic", "strict", _tax, "tax Importe = Base × TasaOCuota, to a cent", "conceptos"),
-    Rule("cfdi.invented_seal", "business", "strict", _seal, "no seal, certificate or PAC stamp, unless sealed"),
-    Rule("cfdi.prefix", "business", "strict", _prefix, "the namespace prefix is `cfdi`"),
-    Rule("cfdi.nested", "business", "strict", _nested, "no invoice inside Complemento or Addenda"),
-    Rule("cfdi.addenda", "business", "strict", _addenda, "no Addenda"),
-    Rule("cfdi.unsafe_text", "business", "strict", _visible_text, "texts are NFC without invisible characters"),
+    Rule("cfdi.strict_number", "arithmetic", "strict", _plain_numbers,
+         "amounts are plain decimal numbers", "header",
+         significado="los montos son números decimales sin adornos", severity="critical"),
+    Rule("cfdi.strict_importe", "arithmetic", "strict", _product,
+         "Importe = Cantidad × ValorUnitario", "conceptos",
+         significado="Importe es Cantidad × ValorUnitario", severity="critical"),
+    Rule("cfdi.strict_base", "arithmetic", "strict", _basis,
+         "Base is what the line's amounts say", "conceptos",
+         significado="Base es la que dicen los montos del concepto", severity="critical"),
+    Rule("cfdi.strict_tax", "arithmetic", "strict", _tax,
+         "tax Importe = Base × TasaOCuota, to a cent", "conceptos",
+         significado="Importe del impuesto es Base × TasaOCuota, al centavo", severity="critical"),
+    Rule("cfdi.invented_seal", "business", "strict", _seal,
+         "no seal, certificate or PAC stamp, unless sealed",
+         significado="sin sello, certificado ni timbre, salvo en un comprobante sellado"),
+    Rule("cfdi.prefix", "business", "strict", _prefix,
+         "the namespace prefix is `cfdi`", significado="el prefijo del espacio de nombres es cfdi"),
+    Rule("cfdi.nested", "business", "strict", _nested,
+         "no invoice inside Complemento or Addenda", significado="sin comprobantes dentro de Complemento o Addenda"),
+    Rule("cfdi.addenda", "business", "strict", _addenda,
+         "no Addenda", significado="sin Addenda"),
+    Rule("cfdi.unsafe_text", "business", "strict", _visible_text,
+         "texts are NFC without invisible characters",
+         significado="los textos están en NFC y sin caracteres invisibles"),
 )
+# fmt: on

@@ -64,7 +64,7 @@ class Findings:
         }
         lines = max(0.0, 1 - len(faulty) / self.num_lines)
         value = PARTS["header"] * header + PARTS["conceptos"] * lines + PARTS["summary"] * summary
-        return min(value, 0.5) if any(RULES[code].source == "strict" for code in codes) else value
+        return min(value, 0.5) if any(RULES[code].severity == "critical" for code in codes) else value
 
 
 def shaped_score(findings: Findings) -> float:
