@@ -14,6 +14,7 @@ from typer.testing import CliRunner, Result
 from tests.cfdi_mutants import MUTANTS, base_spec, base_text, mutant_text
 from tests.cfdi_requests import REQUESTS
 from veredicto_verifier.__main__ import app
+from veredicto_verifier.answer_files import root_name
 from veredicto_verifier.cfdi_explanation import complements, explain, second_engine
 from veredicto_verifier.verifier import Answer, Completion, Context, Grade
 from veredicto_verifier.verifiers.cfdi import VERIFIER as CFDI
@@ -144,22 +145,57 @@ def test_a_text_that_is_no_document_is_explained_too() -> None:
     assert (only.code, only.layer) == ("cfdi.not_well_formed", "well_formed")
 
 
-def test_score_judges_an_xml_file(tmp_path: Path) -> None:
-    file, spec = tmp_path / "a.xml", tmp_path / "spec.json"
-    file.write_text(base_text("simple"), encoding="utf-8")
-    spec.write_text(json.dumps(base_spec("simple")), encoding="utf-8")
-    done = CliRunner().invoke(app, ["score", str(file), "--verifier", "cfdi", "--spec", str(spec)])
-    assert done.exit_code == 0
-    assert json.loads(done.stdout)["reward"] == 1.0
-
-
-def test_score_says_how_an_xml_file_is_judged(tmp_path: Path) -> None:
-    file = tmp_path / "a.xml"
-    file.write_text("\n" + base_text("simple"), encoding="utf-8")
-    done = CliRunner().invoke(app, ["score", str(file)])
+def scored(*arguments: str) -> tuple[int, dict[str, Any]]:
+    done = CliRunner().invoke(app, ["score", *arguments])
     (only,) = [json.loads(line) for line in done.stdout.splitlines()]
-    assert only["error"]["code"] == "task.malformed"
-    assert "--verifier cfdi" in only["error"]["message"]
+    return done.exit_code, only
+
+
+def test_score_judges_an_invoice_alone_by_its_request_by_a_spec_or_by_a_task(tmp_path: Path) -> None:
+    file, spec = tmp_path / "a.xml", tmp_path / "spec.json"
+    file.write_text("\n<!-- <a> -->" + base_text("simple").partition("?>")[2], encoding="utf-8")
+    code, alone = scored(str(file))
+    assert (code, alone["reward"], alone["verifier"]["name"]) == (0, 1.0, "cfdi")
+    assert alone["checks"][-1]["reason"].startswith("not_checked")
+    task = {"verifier": "cfdi", "spec": base_spec("simple")}
+    for body in (REQUESTS["simple"], base_spec("simple"), task):
+        spec.write_text(json.dumps(body), encoding="utf-8")
+        code, result = scored(str(file), "--spec", str(spec))
+        assert (code, result["reward"], result["checks"][-1]["reason"]) == (0, 1.0, "")
+    spec.write_text(json.dumps(REQUESTS["ingreso"]), encoding="utf-8")
+    assert scored(str(file), "--spec", str(spec))[1]["reward"] == 0.0
+
+
+def test_score_says_by_its_exit_code_that_a_file_could_not_be_judged(tmp_path: Path) -> None:
+    other, invoice, spec = tmp_path / "a.xml", tmp_path / "b.xml", tmp_path / "spec.json"
+    other.write_text("<note/>", encoding="utf-8")
+    invoice.write_text(base_text("simple"), encoding="utf-8")
+    code, result = scored(str(other))
+    assert (code, result["error"]["code"]) == (1, "task.malformed")
+    assert "'note'" in result["error"]["message"]
+    assert "--verifier xml" in result["error"]["message"]
+    spec.write_text("{", encoding="utf-8")
+    code, result = scored(str(invoice), "--spec", str(spec))
+    assert (code, result["error"]["code"]) == (1, "task.malformed")
+    assert "spec.json is not JSON" in result["error"]["message"]
+    assert CliRunner().invoke(app, ["score", str(invoice), "--spec", str(tmp_path / "none.json")]).exit_code == 2
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ('{"completion": "<a/>"}', None),
+        ("", None),
+        ("\ufeff<?xml version='1.0'?><!-- <x> --><!DOCTYPE y><cfdi:Comprobante", ""),
+        ("<?xml version='1.0'?> <!-- <x> --> <cfdi:Comprobante\n Version='4.0'", "Comprobante"),
+        ("<Comprobante/>", "Comprobante"),
+        ("<!-- never closed <Comprobante/>", ""),
+        ("<", ""),
+        ("<1a/>", ""),
+    ],
+)
+def test_the_root_of_a_text_is_its_first_element(text: str, name: str | None) -> None:
+    assert root_name(text) == name
 
 
 def test_a_broken_document_cannot_steer_the_terminal(tmp_path: Path) -> None:

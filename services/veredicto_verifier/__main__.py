@@ -34,6 +34,8 @@ app.add_typer(cfdi_app, name="cfdi")
 
 DataDir = Annotated[Path, typer.Option("--data-dir", help="Folder of the ledger, the pack cache and the keys.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for machines.")]
+INVALID, INFRA = 1, 3
+"""Exit codes of `score`: a task is invalid; we failed on an item, and trying again may help (2 is a wrong call)."""
 KEEP_ALIVE_SECONDS = 75
 """Longer than the keep-alive of the usual clients, so that they never write into a closing connection."""
 
@@ -74,18 +76,29 @@ def serve(
 @app.command()
 def score(
     file: Annotated[Path, typer.Argument(exists=True, dir_okay=False, help="Items, one JSON a line; or an answer.")],
-    spec: Annotated[Path | None, typer.Option(help='A task `{"verifier", "spec"}` for an answer file.')] = None,
+    spec: Annotated[
+        Path | None,
+        typer.Option(exists=True, dir_okay=False, help='A task `{"verifier", "spec"}` for an answer file.'),
+    ] = None,
     verifier: Annotated[str | None, typer.Option(help="Judge an answer file by it; --spec is then its spec.")] = None,
     data_dir: Annotated[Path | None, typer.Option("--data-dir", help="Record the verdicts here.")] = None,
     packs: Annotated[list[Path] | None, typer.Option(help="A pack folder; may be repeated.")] = None,
 ) -> None:
-    """Score a file without a server: items in, results out, one JSON object a line."""
+    """Score a file without a server: items in, results out, one JSON object a line.
+
+    An invoice in XML is judged by `cfdi`, with its request or spec in --spec. Exits 0 when every item was scored,
+    whatever its reward; 1 when a task is invalid; 3 when we failed on an item.
+    """
     logs.configure("warning")
     if data_dir is None:
         typer.echo("no --data-dir: nothing is recorded and `record` is null", err=True)
     scored = score_file(file, spec=spec, verifier=verifier, data_dir=data_dir, packs=tuple(packs or ()))
-    for result in asyncio.run(scored):
+    results = asyncio.run(scored)
+    for result in results:
         typer.echo(json.dumps(result, ensure_ascii=False))
+    outcomes = {result["outcome"] for result in results}
+    if outcomes - {"scored"}:
+        raise typer.Exit(INVALID if "invalid_task" in outcomes else INFRA)
 
 
 @app.command()

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from pydantic import ValidationError
 
+from veredicto_verifier.answer_files import cfdi_spec
 from veredicto_verifier.errors import TaskFault
 from veredicto_verifier.verifier import Context
 from veredicto_verifier.verifiers.cfdi import VERIFIER
@@ -80,13 +81,10 @@ def explain_file(
 
 def _spec(file: Path | None) -> dict[str, Any]:
     """The spec in a file that holds a task, a spec or a bare request."""
-    if file is None:
-        return {}
-    body = json.loads(file.read_text(encoding="utf-8"))
+    body = cfdi_spec(None if file is None else json.loads(file.read_text(encoding="utf-8")))
     if not isinstance(body, dict):
         raise ValueError("not a JSON object")  # noqa: TRY004 (a wrong file, not a wrong call)
-    body = body.get("spec", body)
-    return {"request": body} if "conceptos" in body else body
+    return body
 
 
 def _told(fault: Exception) -> str:

@@ -12,13 +12,12 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from veredicto_verifier import answers
+from veredicto_verifier.answer_files import task_for
 from veredicto_verifier.envelope import Header, ParsedItem, parse_item
 from veredicto_verifier.errors import TaskFault
 from veredicto_verifier.ledger.writer import LedgerWriter
 from veredicto_verifier.service import VERSION, load_shelf, scoring, stamp_verifiers
 from veredicto_verifier.settings import Settings
-
-ANSWER = "`--verifier cfdi` (and its spec with --spec), or with --spec and a whole task"
 
 
 async def score_file(
@@ -26,12 +25,13 @@ async def score_file(
 ) -> list[dict[str, Any]]:
     """Results for the items of a JSONL file, or for one answer file judged by the task in `spec`.
 
-    With `verifier` the answer file is judged by that verifier, and `spec` holds its spec alone (none: every default).
+    With `verifier` the answer file is judged by that verifier, and `spec` holds its spec alone (none: every default);
+    an invoice in XML is judged by `cfdi` without it.
 
     `record` is null without a data folder. The request id names the file.
     """
     settings = Settings(packs=tuple(packs))
-    items = _items(file, _task(spec, verifier), settings.max_completion_bytes)
+    items = _items(file, spec, verifier, settings.max_completion_bytes)
     stamps, key = stamp_verifiers(), secrets.token_bytes(16)
     async with AsyncExitStack() as stack:
         folder = data_dir or Path(stack.enter_context(TemporaryDirectory()))
@@ -50,20 +50,14 @@ async def score_file(
     return [answers.result(one, record, stamps, key) for one, record in zip(scored, records, strict=True)]
 
 
-def _task(spec: Path | None, verifier: str | None) -> Any:
-    body = None if spec is None else json.loads(spec.read_text("utf-8"))
-    if verifier is None or (isinstance(body, dict) and "verifier" in body):
-        return body
-    return {"verifier": verifier, "spec": {} if body is None else body}
-
-
-def _items(file: Path, task: Any, limit: int) -> list[ParsedItem]:
+def _items(file: Path, spec: Path | None, verifier: str | None, limit: int) -> list[ParsedItem]:
     text = file.read_text(encoding="utf-8", errors="surrogateescape")
+    try:
+        task = task_for(text, spec, verifier)
+    except TaskFault as fault:
+        return [ParsedItem(id=file.name[:256], fault=fault)]
     if task is not None:
         return [parse_item({"id": file.name[:256], "completion": text, "task": task}, max_completion_bytes=limit)]
-    if text.lstrip("\ufeff \t\r\n").startswith("<"):
-        fault = TaskFault("task.malformed", f"{file.name[:100]} is XML, not items: say how to judge it with {ANSWER}")
-        return [ParsedItem(fault=fault)]
     lines = enumerate(text.split("\n"), 1)  # not splitlines: U+2028 may stand in a JSON string
     return [_item(number, line, limit) for number, line in lines if line.strip()]
 
