@@ -66,7 +66,8 @@ def test_an_explanation_names_the_codes_of_the_verdict(one: Any) -> None:
     assert {finding.code for finding in found} == verdict
     for finding in found:
         assert finding.path
-        assert finding.expected
+        assert finding.expected not in ("", finding.reason)
+        assert finding.found
         assert finding.code in CFDI.codes
 
 
@@ -78,7 +79,7 @@ def test_a_correct_invoice_needs_no_explanation() -> None:
 FAULTS = [
     ("rfc-minusculas", "/cfdi:Comprobante/cfdi:Emisor", "Rfc", "[A-Z&Ñ]{3,4}", "cacx7605101p8"),
     ("metodo-otro", "/cfdi:Comprobante", "MetodoPago", "PUE, PPD", "PPP"),
-    ("sin-fecha", "/cfdi:Comprobante", "Fecha", "falta un atributo", "(ausente)"),
+    ("sin-fecha", "/cfdi:Comprobante", "Fecha", "Fecha", "(ausente)"),
     ("sin-conceptos", "/cfdi:Comprobante", "", "Conceptos", "(ausente)"),
     ("total", "Comprobante", "", "1160.00", 'Total="1160.01"'),
     ("unidad", "Concepto[1]", "", "un valor de c_ClaveUnidad", 'ClaveUnidad="ZZ9"'),
@@ -142,7 +143,48 @@ def test_what_is_only_suspicious_is_a_warning_and_no_fault(tmp_path: Path) -> No
 
 def test_a_text_that_is_no_document_is_explained_too() -> None:
     (only,) = explain(prepared("simple"), "no es XML")
-    assert (only.code, only.layer) == ("cfdi.not_well_formed", "well_formed")
+    assert (only.code, only.layer, only.severity) == ("cfdi.not_well_formed", "well_formed", "fatal")
+    assert only.reason.startswith("no es XML bien formado (línea 1): el documento no empieza con un elemento")
+    assert only.expected.startswith("un solo cfdi:Comprobante 4.0")
+    (only,) = explain(prepared("simple"), "<a>" + "x" * 300_000)
+    assert only.expected == "a lo más 262144 bytes"
+
+
+BROKEN = [
+    ("<a>", "falta la etiqueta de cierre"),
+    ("<a><b></a>", "la etiqueta de cierre no es la del elemento abierto"),
+    ("<a>&x;</a>", "una entidad que no es de XML"),
+    ("<a>P & G</a>", "&amp;"),
+    ("<a b='1' b='2'/>", "dos veces"),
+    ("<a b=1/>", "no está entre comillas"),
+    ("<a b='<'/>", "&lt;"),
+    ("<a/>x", "después del elemento raíz"),
+    ("<a>\x01</a>", "un carácter que XML no admite"),
+    ("<x:a/>", "no tiene declarado su espacio de nombres"),
+    ("<a><!-- -- --></a>", "dos guiones"),
+    ("<?xml version='1.1'?><a/>", "no es 1.0"),
+    ("<b>" * 300, "256 niveles"),
+]
+
+
+@pytest.mark.parametrize(("text", "said"), BROKEN)
+def test_what_is_not_well_formed_is_said_in_spanish(text: str, said: str) -> None:
+    (only,) = explain(prepared("simple"), text)
+    told, _label, detail = only.reason.partition(" (libxml2: ")
+    assert said in told
+    assert detail
+
+
+def test_an_explanation_shows_the_request_beside_what_the_document_says() -> None:
+    text = base_text("simple").replace("Consultoría de procesos", "Otra cosa").replace('"160.00"', '"150.00"')
+    found = {one.code: one for one in explain(prepared("simple"), text)}
+    lines, totals, taxes = (found[f"cfdi.match_{name}"] for name in ("conceptos", "totals", "taxes"))
+    assert lines.expected == "80101500 Consultoría de procesos: 1 × 1000.00"
+    assert lines.found == "80101500 Otra cosa 1 1000.00"
+    assert totals.expected == "SubTotal 1000.00; Total 1160.00; TotalImpuestosTrasladados 160.00"
+    assert totals.found == "SubTotal 1000.00; Total 1160.00; TotalImpuestosTrasladados 150.00"
+    assert taxes.expected == "Traslado 002 Tasa 0.160000: Base 1000.00, Importe 160.00"
+    assert taxes.found == "1000.00 002 Tasa 0.160000 150.00"
 
 
 def scored(*arguments: str) -> tuple[int, dict[str, Any]]:

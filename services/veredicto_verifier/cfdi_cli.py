@@ -101,7 +101,15 @@ def _print(findings: list[Finding], language: str, file: Path) -> None:
     for one in findings:
         place = one.path + (f"@{one.attribute}" if one.attribute else "")
         line = f" ({words['line']} {one.line})" if one.line else ""
-        typer.echo(f"{one.code} ({severities[one.severity]}): {one.reason}")
-        typer.echo(f"  {words['path']} {place}{line}")
-        typer.echo(f"  {words['expected']}: {one.expected}")
-        typer.echo(f"  {words['found']}: {one.found}")
+        for said in (
+            f"{one.code} ({severities[one.severity]}): {one.reason}",
+            f"  {words['path']} {place}{line}",
+            f"  {words['expected']}: {one.expected}",
+            f"  {words['found']}: {one.found}",
+        ):
+            typer.echo(_printable(said))
+
+
+def _printable(text: str) -> str:
+    """The text without what would steer a terminal; a document may hold any character."""
+    return "".join([one if one.isprintable() else "\ufffd" for one in text])

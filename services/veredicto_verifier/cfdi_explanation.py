@@ -11,12 +11,21 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, cast
+from typing import Any, cast
 
 import xmlschema
 from lxml import etree
 from xmlschema.validators import XMLSchemaValidationError
 
+from veredicto_verifier.cfdi_expectations import (
+    ABSENT,
+    SHOWN,
+    Language,
+    found_instead,
+    right_by_request,
+    right_by_schema,
+    right_form,
+)
 from veredicto_verifier.verifier import Grade
 from veredicto_verifier.verifiers.cfdi import VERIFIER
 from veredicto_verifier.verifiers.cfdi.comprobante import CFD_FAMILY, Comprobante
@@ -28,9 +37,6 @@ from veredicto_verifier.verifiers.cfdi.rules_soft import SOFT, suspicions
 from veredicto_verifier.verifiers.cfdi.schema_codes import MEANINGS, code_of
 from veredicto_verifier.verifiers.cfdi.schemas import SchemaFault, data_folder, filled_in
 
-Language = Literal["es", "en"]
-SHOWN = 120
-"""Characters of a value that are shown."""
 FACETS: Mapping[str, str] = {
     "XsdEnumerationFacets": "enumeration",
     "XsdPatternFacets": "pattern",
@@ -48,7 +54,7 @@ FACETS: Mapping[str, str] = {
     "XsdElement": "nil",
 }
 """Which part of the schema refused -> our kind of fault."""
-ABSENT: Mapping[Language, str] = {"es": "(ausente)", "en": "(absent)"}
+UNKNOWN: Mapping[Language, str] = {"es": "el esquema no lo admite", "en": "the schema does not admit it"}
 UNNAMED: Mapping[Language, str] = {"es": "(véase la primera línea)", "en": "(see the first line)"}
 ATTRIBUTE = re.compile(r"^attribute ([^=\s]+)=|'([^']+)' attribute|attribute '([^']+)'")
 AMOUNT = re.compile(r"(?:= |, |se esperaba )([0-9]+(?:\.[0-9]+)?)\)?$")
@@ -81,7 +87,8 @@ def explain(task: CfdiTask, text: str, language: Language = "es") -> list[Findin
         check = next(check for check in document.checks if not check.passed)
         said = check.reason if language == "es" else VERIFIER.codes[str(check.code)]
         layer = check.name.removeprefix("cfdi.")
-        return [Finding(str(check.code), layer, "fatal", "/", 0, "", said, _printable(text[:40]), said)]
+        expected = right_form(str(check.code), task, language)
+        return [Finding(str(check.code), layer, "fatal", "/", 0, "", expected, text[:40], said)]
     examined = examine(task, document.root)
     return [
         *(_schema_findings(document.root, examined.schema, language) if examined.schema else ()),
@@ -96,22 +103,20 @@ def passes(findings: list[Finding]) -> bool:
     return all(one.severity == "soft" for one in findings)
 
 
-def _printable(text: str) -> str:
-    """The text without what would steer a terminal; a broken document may hold any character."""
-    return "".join([one if one.isprintable() else "\ufffd" for one in text])
-
-
 def _schema_findings(root: etree._Element, ours: list[SchemaFault], language: Language) -> list[Finding]:
     with filled_in(root):
         found = [_schema_finding(error, language) for error in second_engine(complements(root)).iter_errors(root)]
     if found:
         return found
     # The few documents on which the engines differ: the verifier's own words.
-    meanings = {fault: MEANINGS[fault.kind][language == "es"] if fault.kind else fault.code for fault in ours}
     return [
-        Finding(fault.code, "xsd", "hard", fault.path, fault.line, fault.attribute, said, "", said)
-        for fault, said in meanings.items()
+        Finding(fault.code, "xsd", "hard", fault.path, fault.line, fault.attribute, said, UNNAMED[language], said)
+        for fault, said in {fault: _meaning(fault.kind, language) for fault in ours}.items()
     ]
+
+
+def _meaning(kind: str, language: Language) -> str:
+    return MEANINGS[kind][language == "es"] if kind else UNKNOWN[language]
 
 
 def complements(root: etree._Element) -> frozenset[str]:
@@ -147,10 +152,9 @@ def _schema_finding(error: XMLSchemaValidationError, language: Language) -> Find
     code = code_of(kind, str(element.tag), attribute, depth)
     value = element.get(attribute) if attribute else None
     found = _unexpected(error, language) if not attribute else ABSENT[language] if value is None else value
-    said = MEANINGS[kind][language == "es"] if kind else reason
-    return Finding(
-        code, "xsd", "hard", path, error.sourceline or 0, attribute, _expected(error, kind, said), found[:SHOWN], said
-    )
+    said = _meaning(kind, language) + ("" if kind else f" (xmlschema: {reason[:SHOWN]})")
+    expected = right_by_schema(error, kind, attribute, language) or _meaning(kind, language)
+    return Finding(code, "xsd", "hard", path, error.sourceline or 0, attribute, expected, found[:SHOWN], said)
 
 
 def _kind(error: XMLSchemaValidationError, reason: str) -> str:
@@ -168,21 +172,6 @@ def _unexpected(error: XMLSchemaValidationError, language: Language) -> str:
     """The tag that stands where another should."""
     tag = getattr(error, "invalid_tag", None)
     return etree.QName(tag).localname if tag else ABSENT[language]
-
-
-def _expected(error: XMLSchemaValidationError, kind: str, said: str) -> str:
-    validator: Any = error.validator
-    if kind == "enumeration":
-        values = [str(value) for value in validator.enumeration]
-        return ", ".join(values[:12]) + ("…" if len(values) > 12 else "")
-    if kind == "pattern":
-        return " | ".join(validator.regexps)[:SHOWN]
-    if kind in ("length", "range", "digits"):
-        return f"{type(validator).__name__.removeprefix('Xsd').removesuffix('Facet')} {validator.value}"
-    if kind in ("missing_element", "unexpected_element"):
-        wanted = getattr(error, "expected", None) or ()
-        return ", ".join(etree.QName(one.name).localname for one in wanted if getattr(one, "name", None)) or said
-    return said
 
 
 def _rule_findings(examined: Examination, language: Language) -> Iterator[Finding]:
@@ -253,4 +242,6 @@ def _match_findings(task: CfdiTask, examined: Examination, language: Language) -
             found = node.get(name) or ABSENT[language]
             yield Finding(aspect.code, "match", "hard", node.path, 0, name, value, found[:SHOWN], said)
         if not wrong:
-            yield Finding(aspect.code, "match", "hard", cfdi.path, 0, "", said, "", said)
+            expected = right_by_request(aspect.code, task, language)
+            found = found_instead(aspect.code, cfdi) or UNNAMED[language]
+            yield Finding(aspect.code, "match", "hard", cfdi.path, 0, "", expected, found, said)

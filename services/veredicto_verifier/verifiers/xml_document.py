@@ -37,12 +37,14 @@ class DocumentRules:
 class Refusal:
     """Why a text is not an acceptable document.
 
-    `cause` is one of `CAUSES`; `line` is 1-based, 0 when no line can be named.
+    `cause` is one of `CAUSES`; `line` is 1-based, 0 when no line can be named; `error` is libxml2's number of what is
+    not well-formed, 0 for any other cause.
     """
 
     cause: str
     line: int = 0
     detail: str = ""
+    error: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +115,8 @@ def _refuse_before_parsing(body: str, num_bytes: int, rules: DocumentRules) -> R
     if body[0] == "\ufeff" or (declaration and not _is_utf8(declaration.group())):
         return Refusal("encoding", line=1)
     if declaration and not VERSION.match(body):
-        return Refusal("not_well_formed", line=1, detail="the declared version of XML is not 1.0")
+        detail, error = "the declared version of XML is not 1.0", etree.ErrorTypes.ERR_UNKNOWN_VERSION
+        return Refusal("not_well_formed", line=1, detail=detail, error=error)
     return _refuse_markup(body, declaration.end() if declaration else 0, rules)
 
 
@@ -142,7 +145,7 @@ def _explain(error: etree.XMLSyntaxError, body: str) -> Refusal:
     after = code == etree.ErrorTypes.ERR_DOCUMENT_END and _starts_a_document(body, line, column)
     if second or after:
         return Refusal("multiple_documents", line=line)
-    return Refusal("not_well_formed", line=line, detail=(error.msg or "")[:60])
+    return Refusal("not_well_formed", line=line, detail=(error.msg or "")[:60], error=code)
 
 
 def _starts_a_document(body: str, line: int, column: int) -> bool:

@@ -32,6 +32,7 @@ from veredicto_verifier.verifiers.cfdi.schemas import SchemaFault, load_schema, 
 from veredicto_verifier.verifiers.cfdi.scoring import WEIGHTS, Findings, shaped_score
 from veredicto_verifier.verifiers.cfdi.seal import cadena_original
 from veredicto_verifier.verifiers.cfdi.spec import CfdiSpec
+from veredicto_verifier.verifiers.cfdi.syntax_errors import explained
 from veredicto_verifier.verifiers.cfdi.wanted import Wanted
 from veredicto_verifier.verifiers.xml_document import CAUSES, Document, DocumentRules, Refusal, parse_document
 
@@ -192,7 +193,7 @@ def _refused(refusal: Refusal) -> Grade:
     if refusal.cause != "not_well_formed":
         reason = CONTRACT[refusal.cause] + place
         return Grade(False, (failed("contract", f"cfdi.{refusal.cause}", reason),))
-    reason = f"no es XML bien formado{place}: {refusal.detail}"
+    reason = f"no es XML bien formado{place}: {explained(refusal.error, refusal.detail)}"
     checks = (passed("contract"), failed("well_formed", "cfdi.not_well_formed", reason))
     return Grade(False, checks, score=float(WEIGHTS["contract"]))
 
