@@ -20,6 +20,19 @@ from veredicto_verifier.verifiers.cfdi.seal import cadena_original
 
 NUMBER = "30001000000500003416"
 RFC = "CACX7605101P8"
+NAME = x509.ObjectIdentifier("2.5.4.41")
+SIGNING = x509.KeyUsage(
+    digital_signature=True,
+    content_commitment=True,
+    key_encipherment=False,
+    data_encipherment=False,
+    key_agreement=False,
+    key_cert_sign=False,
+    crl_sign=False,
+    encipher_only=False,
+    decipher_only=False,
+)
+"""What SAT's certificates for seals may be used for; they have no extended use, an e.firma has."""
 BEGIN = datetime(2026, 1, 1, tzinfo=UTC)
 
 
@@ -40,7 +53,15 @@ def key_of(name: str) -> rsa.RSAPrivateKey:
 
 @functools.cache
 def authority(name: str = "Autoridad de prueba") -> Signer:
-    subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
+    """As SAT's own: accents in its name, its RFC, and an attribute that few libraries have a name for."""
+    subject = x509.Name(
+        [
+            x509.NameAttribute(NameOID.COMMON_NAME, name),
+            x509.NameAttribute(NameOID.ORGANIZATION_NAME, "Administración de pruebas"),
+            x509.NameAttribute(NameOID.X500_UNIQUE_IDENTIFIER, "AAA010101AAA"),
+            x509.NameAttribute(NameOID.UNSTRUCTURED_NAME, "Responsable: Administración Central"),
+        ]
+    )
     return Signer(key_of(name), _certificate(subject, key_of(name), subject, key_of(name), 1))
 
 
@@ -53,9 +74,15 @@ def issuer(
     by: str = "Autoridad de prueba",
     personal: bool = False,
 ) -> Signer:
+    """As SAT writes them: `RFC / RFC of who acts for it`, and the same two as a serial number without the first."""
+    name = "XOCHILT CASAS CHAVEZ"
     names = [
-        x509.NameAttribute(NameOID.COMMON_NAME, "XOCHILT CASAS CHAVEZ"),
-        x509.NameAttribute(NameOID.X500_UNIQUE_IDENTIFIER, f"{rfc} / CACX760510MGTSHC04"),
+        x509.NameAttribute(NameOID.COMMON_NAME, name),
+        x509.NameAttribute(NAME, name),
+        x509.NameAttribute(NameOID.ORGANIZATION_NAME, name),
+        x509.NameAttribute(NameOID.X500_UNIQUE_IDENTIFIER, f"{rfc} / CACX7605101P8"),
+        x509.NameAttribute(NameOID.SERIAL_NUMBER, " / CACX760510MGTSHC04"),
+        x509.NameAttribute(NameOID.ORGANIZATIONAL_UNIT_NAME, "SELLO RENOVADO"),
     ]
     serial = int.from_bytes(number.encode(), "big")
     ca = authority(by)
@@ -83,6 +110,8 @@ def _certificate(
         .serial_number(serial)
         .not_valid_before(BEGIN)
         .not_valid_after(BEGIN + timedelta(days=days))
+        .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
+        .add_extension(SIGNING, critical=False)
     )
     if personal:
         builder = builder.add_extension(x509.ExtendedKeyUsage([ExtendedKeyUsageOID.CLIENT_AUTH]), critical=False)

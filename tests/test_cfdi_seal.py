@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 import base64
+import hashlib
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives.asymmetric import rsa
+from cryptography.hazmat.primitives.hashes import SHA256
+from cryptography.hazmat.primitives.serialization import Encoding
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from lxml import etree
 
 from tests.cfdi_complements import PAYER
 from tests.cfdi_complements import base_text as complement_text
-from tests.cfdi_seals import SEAL_CODES, authority, invoice, issuer, sealed, spec, stamp
+from tests.cfdi_seals import BEGIN, NUMBER, SEAL_CODES, authority, invoice, issuer, sealed, spec, stamp
 from tests.test_xml_document import num_events, watched
 from veredicto_verifier.verifier import Answer, Completion, Context, Grade
 from veredicto_verifier.verifiers.cfdi import VERIFIER as CFDI
@@ -38,14 +44,59 @@ def test_the_issuers_own_seal_passes_stamped_or_not() -> None:
 def test_the_cadena_is_sats_and_leaves_the_addenda_out() -> None:
     root = etree.fromstring(sealed(invoice(), issuer()).encode())
     cadena = cadena_original(root).decode()
-    assert cadena.startswith("||4.0|2026-11-30T10:00:00|03|30001000000500003416|1000.00|MXN|1160.00|I|01|PUE|06600|")
-    assert cadena.endswith(
-        "|CACX7605101P8|XOCHILT CASAS CHAVEZ|612|EKU9003173C9|ESCUELA KEMPER URGATE|36257|601|G03"
-        "|80101500|1|E48|Consultoría de procesos|1000.00|1000.00|02|1000.00|002|Tasa|0.160000|160.00"
-        "|1000.00|002|Tasa|0.160000|160.00|160.00||"
-    )
+    assert cadena == CADENA
     root.append(etree.fromstring('<cfdi:Addenda xmlns:cfdi="http://www.sat.gob.mx/cfd/4"><a b="c"/></cfdi:Addenda>'))
     assert cadena_original(root).decode() == cadena
+
+
+CADENA = (
+    f"||4.0|2026-11-30T10:00:00|03|{NUMBER}|1000.00|MXN|1160.00|I|01|PUE|06600"
+    "|CACX7605101P8|XOCHILT CASAS CHAVEZ|612|EKU9003173C9|ESCUELA KEMPER URGATE|36257|601|G03"
+    "|80101500|1|E48|Consultoría de procesos|1000.00|1000.00|02|1000.00|002|Tasa|0.160000|160.00"
+    "|1000.00|002|Tasa|0.160000|160.00|160.00||"
+)
+DIGEST_INFO = bytes.fromhex("3031300d060960864801650304020105000420")
+"""Before the digest in a signature by PKCS #1 v1.5: that it is SHA-256's."""
+
+
+def test_the_seal_that_passes_is_rsa_of_sha256_by_hand() -> None:
+    """A seal from plain arithmetic over a cadena written out here: nothing of the verifier has a part in it."""
+    numbers = issuer().key.private_numbers()
+    digest = DIGEST_INFO + hashlib.sha256(CADENA.encode()).digest()
+    padded = b"\x00\x01" + b"\xff" * (256 - 3 - len(digest)) + b"\x00" + digest
+    seal = pow(int.from_bytes(padded, "big"), numbers.d, numbers.public_numbers.n).to_bytes(256, "big")
+    text = sealed(invoice(), issuer())
+    own = etree.fromstring(text.encode()).get("Sello", "")
+    assert codes(graded(text.replace(own, base64.b64encode(seal).decode()))) == set()
+    other = pow(int.from_bytes(padded[:-1] + b"\x00", "big"), numbers.d, numbers.public_numbers.n).to_bytes(256, "big")
+    assert codes(graded(text.replace(own, base64.b64encode(other).decode()))) == {"cfdi.40102"}
+
+
+def test_an_invoice_altered_after_sealing_keeps_its_stamp_and_certificate_and_fails_by_its_seal() -> None:
+    """As a published sample that lacks what version 4.0 added: all is genuine but the text under the seal."""
+    text = stamp(sealed(invoice(), issuer()))
+    text = text.replace(' Exportacion="01"', "").replace(' ObjetoImp="02"', "")
+    assert codes(graded(text)) >= {"cfdi.40102", "cfdi.xsd.missing_attribute"}
+    assert not codes(graded(text)) & (SEAL_CODES - {"cfdi.40102"})
+
+
+@pytest.mark.parametrize(("bits", "read"), [(1024, False), (2048, True), (4096, True), (4097, False)])
+def test_a_certificate_is_read_by_the_size_of_its_key(bits: int, read: bool) -> None:
+    """SAT's own authorities have keys of 2048 and 4096 bits."""
+    key = rsa.RSAPublicNumbers(65537, (1 << bits) - 1).public_key()
+    signer = authority()
+    certificate = (
+        x509.CertificateBuilder()
+        .subject_name(signer.certificate.subject)
+        .issuer_name(signer.certificate.subject)
+        .public_key(key)
+        .serial_number(1)
+        .not_valid_before(BEGIN)
+        .not_valid_after(BEGIN + timedelta(days=1))
+        .sign(signer.key, SHA256())
+    )
+    text = base64.b64encode(certificate.public_bytes(Encoding.DER)).decode()
+    assert (read_certificate(text) is not None) == read
 
 
 def test_the_cadena_holds_the_payment() -> None:
