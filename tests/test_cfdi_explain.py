@@ -14,7 +14,7 @@ from typer.testing import CliRunner, Result
 from tests.cfdi_mutants import MUTANTS, base_spec, base_text, mutant_text
 from tests.cfdi_requests import REQUESTS
 from veredicto_verifier.__main__ import app
-from veredicto_verifier.answer_files import root_name
+from veredicto_verifier.answer_files import root_name, task_for
 from veredicto_verifier.cfdi_explanation import complements, explain, second_engine
 from veredicto_verifier.verifier import Answer, Completion, Context, Grade
 from veredicto_verifier.verifiers.cfdi import VERIFIER as CFDI
@@ -193,19 +193,22 @@ def scored(*arguments: str) -> tuple[int, dict[str, Any]]:
     return done.exit_code, only
 
 
-def test_score_judges_an_invoice_alone_by_its_request_by_a_spec_or_by_a_task(tmp_path: Path) -> None:
-    file, spec = tmp_path / "a.xml", tmp_path / "spec.json"
-    file.write_text("\n<!-- <a> -->" + base_text("simple").partition("?>")[2], encoding="utf-8")
-    code, alone = scored(str(file))
-    assert (code, alone["reward"], alone["verifier"]["name"]) == (0, 1.0, "cfdi")
-    assert alone["checks"][-1]["reason"].startswith("not_checked")
-    task = {"verifier": "cfdi", "spec": base_spec("simple")}
-    for body in (REQUESTS["simple"], base_spec("simple"), task):
+def test_an_invoice_is_judged_alone_by_its_request_by_a_spec_or_by_a_task(tmp_path: Path) -> None:
+    text, spec = "\n<!-- <a> -->" + base_text("simple").partition("?>")[2], tmp_path / "spec.json"
+    assert task_for(text, None, None) == {"verifier": "cfdi", "spec": {}}
+    task = {"verifier": "cfdi", "spec": {"request": REQUESTS["simple"]}}
+    for body in (REQUESTS["simple"], {"request": REQUESTS["simple"]}, task):
         spec.write_text(json.dumps(body), encoding="utf-8")
-        code, result = scored(str(file), "--spec", str(spec))
-        assert (code, result["reward"], result["checks"][-1]["reason"]) == (0, 1.0, "")
-    spec.write_text(json.dumps(REQUESTS["ingreso"]), encoding="utf-8")
-    assert scored(str(file), "--spec", str(spec))[1]["reward"] == 0.0
+        assert task_for(text, spec, None) == task_for(text, spec, "cfdi") == task
+
+
+def test_score_judges_an_invoice_as_it_is(tmp_path: Path) -> None:
+    file, spec = tmp_path / "a.xml", tmp_path / "request.json"
+    file.write_text(base_text("simple"), encoding="utf-8")
+    spec.write_text(json.dumps(REQUESTS["simple"]), encoding="utf-8")
+    code, result = scored(str(file), "--spec", str(spec))
+    assert (code, result["reward"], result["verifier"]["name"]) == (0, 1.0, "cfdi")
+    assert result["checks"][-1]["reason"] == ""
 
 
 def test_score_says_by_its_exit_code_that_a_file_could_not_be_judged(tmp_path: Path) -> None:
