@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import asdict
 from typing import Any
 
 from veredicto_proto.messages import ERROR_CODES
@@ -50,15 +49,18 @@ def entry(scored: Scored, header: Header, request_id: str) -> Entry:
 
 
 def result(scored: Scored, record: str | None, stamps: Stamps, class_key: bytes) -> dict[str, Any]:
-    """One entry of `results`, as the contract spells it; `class_key` keys what it says of equal answers."""
+    """One entry of `results`, as the contract spells it once orjson has written it (checks are dataclasses still).
+
+    `class_key` keys what it says of equal answers.
+    """
     verdict, task = scored.verdict, scored.task
     return {
         "id": scored.item.id,
         "outcome": verdict.outcome,
         "reward": verdict.reward,
         "passed": verdict.passed,
-        "checks": [asdict(check) for check in verdict.checks],
-        "flags": [asdict(flag) for flag in verdict.flags],
+        "checks": verdict.checks,
+        "flags": verdict.flags,
         "answer": verdict.answer,
         "answer_class": _keyed(verdict.answer_class, task.digest if task else "", class_key),
         "error": _error(scored),

@@ -11,6 +11,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+import orjson
+
 from veredicto_verifier import answers
 from veredicto_verifier.answer_files import task_for
 from veredicto_verifier.envelope import Header, ParsedItem, parse_item
@@ -47,7 +49,9 @@ async def score_file(
             stack.callback(ledger.close)
             header = Header(run=file.name[:256])
             records = await ledger.append([answers.entry(one, header, f"file_{file.name}"[:64]) for one in scored])
-    return [answers.result(one, record, stamps, key) for one, record in zip(scored, records, strict=True)]
+    results = [answers.result(one, record, stamps, key) for one, record in zip(scored, records, strict=True)]
+    plain: list[dict[str, Any]] = orjson.loads(orjson.dumps(results))
+    return plain
 
 
 def _items(file: Path, spec: Path | None, verifier: str | None, limit: int) -> list[ParsedItem]:
