@@ -49,7 +49,8 @@ def test_a_file_is_scored_line_by_line_and_a_broken_line_is_its_own_fault(tmp_pa
     file = tmp_path / "items.jsonl"
     file.write_text(json.dumps(good, ensure_ascii=False) + "\nnot JSON\n" + json.dumps(good) + "\n", encoding="utf-8")
     command = [sys.executable, "-m", "veredicto_verifier", "score", str(file)]
-    done = subprocess.run(command, env=environment(), capture_output=True, text=True, check=True)
+    done = subprocess.run(command, env=environment(), capture_output=True, text=True, check=False)
+    assert done.returncode == 1, "an item that was not scored shows in the exit status"
     results = [json.loads(line) for line in done.stdout.splitlines()]
     assert [result["reward"] for result in results] == [1.0, None, 1.0]
     assert results[1]["error"]["code"] == "task.malformed"
