@@ -46,6 +46,8 @@ def test_pass_at_k_needs_k_answers() -> None:
         ("0.5", False, "1/2"),
         ("1/2", False, "1/2"),
         ("1/0", False, "1/0"),
+        ("1e999999999", False, "1e999999999"),
+        ("1,5", False, "1,5"),
         ("  ", False, None),
         (None, False, None),
     ],

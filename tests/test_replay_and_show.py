@@ -14,7 +14,7 @@ from rich.console import Console
 
 from tests.reward_server import Service, serving, unscored, verdict
 from tests.training import config, go, weights
-from veredicto_trainer.categories import age_histogram, category_reports
+from veredicto_trainer.categories import age_histogram, age_reports, category_reports
 from veredicto_trainer.checkpoints import read_json, write_json
 from veredicto_trainer.errors import CheckpointFault, ConfigFault, LedgerFault, ReportFault
 from veredicto_trainer.evaluate import load_or
@@ -74,6 +74,10 @@ def test_a_damaged_run_says_which_file_and_is_never_replayed_in_silence(tmp_path
     gap = [line for line in lines if json.loads(line)["step"] != 2]
     rollouts.write_text("".join(gap), encoding="utf-8")
     with pytest.raises(ReportFault, match=r"verdicts in rollouts\.jsonl of step 2 are missing"):
+        replay(settings.output, progress=ignore)
+    (settings.output / "report.json").write_text("{}", encoding="utf-8")
+    rollouts.write_text("".join(line for line in lines if json.loads(line)["step"] < 3), encoding="utf-8")
+    with pytest.raises(ReportFault, match=r"verdicts in rollouts\.jsonl of step 3 are missing"):
         replay(settings.output, progress=ignore)
     rollouts.write_text("".join([*lines[:5], "{\n", *lines[5:]]), encoding="utf-8")
     with pytest.raises(ReportFault, match=r"line 6 of .*rollouts\.jsonl is damaged"):
@@ -223,3 +227,6 @@ def test_categories_are_reported_with_their_part_of_the_gradient() -> None:
     assert hard.interval[0] < 0.25 < hard.interval[1]
     assert lost.groups == 1
     assert age_histogram(rows) == {"1": 4, "2": 4, "3": 4}
+    taken = {"clipped_share": 0.1, "vetoed_share": 0.1, "vetoed_completions": 2}
+    rows[4]["vetoed_tokens"] = rows[5]["vetoed_tokens"] = 2
+    assert age_reports(rows) == [{"age": 2, "completions": 4, **taken}]

@@ -39,7 +39,8 @@ def test_the_documented_example_judges_as_an_installed_package(tmp_path: Path) -
     file = tmp_path / "items.jsonl"
     file.write_text("\n".join(items))
     command = [sys.executable, "-m", "veredicto_verifier"]
-    done = subprocess.run([*command, "score", str(file)], env=env, capture_output=True, text=True, check=True)
+    done = subprocess.run([*command, "score", str(file)], env=env, capture_output=True, text=True, check=False)
+    assert done.returncode == 1, done.stderr
     results = [json.loads(line) for line in done.stdout.splitlines()]
     assert [result["reward"] for result in results] == [1.0, 0.0, 0.0, None]
     assert [result["checks"][0]["code"] for result in results[:3]] == [None, "iban.check_digits", "iban.form"]

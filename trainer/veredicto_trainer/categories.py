@@ -65,6 +65,27 @@ def age_histogram(rows: Iterable[Mapping[str, Any]]) -> dict[str, int]:
     return {str(age): counts[age] for age in sorted(counts)}
 
 
+def age_reports(rows: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """What was clipped and vetoed at each age, over the completions that an update learnt from."""
+    known: dict[int, list[Mapping[str, Any]]] = {}
+    for row in rows:
+        if row["advantage"]:
+            known.setdefault(row["age"], []).append(row)
+    reports = []
+    for age, some in sorted(known.items()):
+        tokens = max(1, sum(row["num_tokens"] for row in some))
+        reports.append(
+            {
+                "age": age,
+                "completions": len(some),
+                "clipped_share": sum(row["clipped_tokens"] for row in some) / tokens,
+                "vetoed_share": sum(row["vetoed_tokens"] for row in some) / tokens,
+                "vetoed_completions": sum(row["vetoed_tokens"] > 0 for row in some),
+            }
+        )
+    return reports
+
+
 def category_table(reports: Sequence[Mapping[str, Any]]) -> Table:
     """The reports as a table for a terminal."""
     table = Table("category", "groups", "pass rate", "95 %", "mixed", "gradient", "clipped", "vetoed", "age", "")

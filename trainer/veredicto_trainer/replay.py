@@ -152,7 +152,7 @@ def _batches(output: Path, steps: int) -> Iterator[Batch]:
     for row in read_rows(output / "rollouts.jsonl"):
         verdicts.setdefault(row["step"], {})[row["id"]] = row
     for step in range(1, steps + 1):
-        if step > max(verdicts, default=0):
+        if step > max(verdicts, default=0) and not (output / "report.json").exists():
             return  # the run has not come further
         groups = [group for taken in recordings.rounds(step) for group in taken.groups]
         if step not in verdicts or not groups:

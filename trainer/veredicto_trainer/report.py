@@ -12,7 +12,7 @@ from rich.console import Console
 
 from veredicto_proto.client import Client
 from veredicto_proto.client_errors import ClientError
-from veredicto_trainer.categories import age_histogram, category_reports, category_table
+from veredicto_trainer.categories import age_histogram, age_reports, category_reports, category_table
 from veredicto_trainer.checkpoints import read_json, write_json
 from veredicto_trainer.curve import svg_curve, text_curve
 from veredicto_trainer.errors import ReportFault
@@ -48,6 +48,7 @@ def write_report(output: Path, outcome: Outcome, client: Client) -> dict[str, An
         "warm_start": read_json(output / "warm_start.json"),
         "categories": [each.to_json() for each in category_reports(rollouts)],
         "age_histogram": age_histogram(rollouts),
+        "ages": age_reports(rollouts),
         "audit": _audit(outcome, rollouts, client),
     }
     write_json(output / "report.json", report)
@@ -67,10 +68,15 @@ def print_report(output: Path, console: Console) -> None:
     report = read_json(output / "report.json")
     if report is None:
         raise ReportFault(f"{output} holds no report.json; finish the run first: veredicto-train run CONFIG.toml")
+    try:
+        lines, table = report_lines(report), category_table(report["categories"])
+    except (KeyError, TypeError) as error:
+        path = output / "report.json"
+        raise ReportFault(f"{path} is no report ({error!r}); the run's own command writes it again") from error
     console.print(text_curve(learning_curve(output)), highlight=False, markup=False)
-    for line in report_lines(report):
+    for line in lines:
         console.print(line, highlight=False, markup=False)
-    console.print(category_table(report["categories"]))
+    console.print(table)
     console.print(f"report: {output / 'report.json'}   curve: {output / 'curve.svg'}", highlight=False, markup=False)
 
 

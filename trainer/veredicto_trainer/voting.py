@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import math
+import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
+_GROUPED = re.compile(r"[+-]?\d{1,3}(,\d{3})+(\.\d+)?")
+_NUMBER = re.compile(r"[+-]?\d{1,40}(\.\d{1,40}|/\d{1,40})?")
+"""Without exponents: model text must not choose how long a number gets."""
 RIGHT = "\0right"
 """The class of all answers that passed: the verifier found each equal to the right one, by value or by result."""
 
@@ -42,9 +46,14 @@ def vote_class(answer: str | None, *, passed: bool, said: str | None = None) -> 
     if answer is None or not answer.strip():
         return None
     text = " ".join(answer.split()).rstrip(";").strip().casefold()
+    number = text.removeprefix("$").strip()
+    if _GROUPED.fullmatch(number):
+        number = number.replace(",", "")
+    if not _NUMBER.fullmatch(number):
+        return text
     try:
-        return f"{Fraction(text.replace(',', '').lstrip('$'))}"
-    except (ValueError, ZeroDivisionError):
+        return f"{Fraction(number)}"
+    except ZeroDivisionError:
         return text
 
 

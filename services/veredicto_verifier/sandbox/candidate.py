@@ -8,51 +8,16 @@ from __future__ import annotations
 
 import builtins
 import itertools
-import operator
 import sys
 import types
+from collections import deque
 from collections.abc import Callable
 from typing import Any
 
 from veredicto_verifier.sandbox import codec
 from veredicto_verifier.sandbox.channel import Channel, FrameTooLarge
-
-_OPERATIONS: dict[str, Callable[..., Any]] = {
-    "call": lambda function, *args, **kwargs: function(*args, **kwargs),
-    "isinstance": isinstance,
-    "getattr": getattr,
-    "setattr": setattr,
-    "len": len,
-    "iter": iter,
-    "next": next,
-    "bool": bool,
-    "str": str,
-    "repr": repr,
-    "int": int,
-    "float": float,
-    "abs": abs,
-    "neg": operator.neg,
-    "getitem": operator.getitem,
-    "setitem": operator.setitem,
-    "delitem": operator.delitem,
-    "eq": operator.eq,
-    "lt": operator.lt,
-    "le": operator.le,
-    "gt": operator.gt,
-    "ge": operator.ge,
-    "add": operator.add,
-    "sub": operator.sub,
-    "mul": operator.mul,
-    "truediv": operator.truediv,
-    "floordiv": operator.floordiv,
-    "mod": operator.mod,
-    "pow": operator.pow,
-    "and": operator.and_,
-    "or": operator.or_,
-    "xor": operator.xor,
-    "matmul": operator.matmul,
-}
-"""What the test host may ask of an object that stayed here."""
+from veredicto_verifier.sandbox.exceptions import describe, test_error
+from veredicto_verifier.sandbox.operations import OPERATIONS
 
 
 def serve_program(channel: Channel, first: list[Any]) -> int:
@@ -72,28 +37,35 @@ class Candidate:
         self._channel = channel
         self._module = own_world("solution")
         self._objects: list[Any] = []
-
-    def serve(self, request: list[Any]) -> None:
-        """Answer requests until the other side is gone; an answer carries the number of its question."""
-        kinds: dict[str, Callable[..., list[Any]]] = {
+        self._relayed: deque[tuple[int, BaseException]] = deque(maxlen=MAX_RELAYED)
+        self._kinds: dict[str, Callable[..., list[Any]]] = {
             "load": self._load,
             "call": self._call,
             "operate": self._operate,
+            "exit": self._exit,
             "fetch": self._fetch,
             "content": self._content,
+            "plain": self._plain,
         }
+
+    def serve(self, request: list[Any]) -> None:
+        """Answer requests until the other side is gone."""
         while True:
-            try:
-                reply = kinds[request[0]](*request[2:])
-            except codec.CodecError as error:
-                reply = ["unsendable", str(error)]
-            except BaseException as error:  # noqa: BLE001  the program may raise anything, SystemExit included
-                reply = describe(error)
-            try:
-                self._channel.send([reply[0], request[1], *reply[1:]])
-            except FrameTooLarge as error:
-                self._channel.send(["unsendable", request[1], str(error)])
+            self._reply(request)
             request = self._channel.receive()
+
+    def _reply(self, request: list[Any]) -> None:
+        """Answer one request; an answer carries the number of its question."""
+        try:
+            reply = self._kinds[request[0]](*request[2:])
+        except codec.CodecError as error:
+            reply = ["unsendable", str(error)]
+        except BaseException as error:  # noqa: BLE001  the program may raise anything, SystemExit included
+            reply = next((["relayed", number] for number, known in self._relayed if known is error), describe(error))
+        try:
+            self._channel.send([reply[0], request[1], *reply[1:]])
+        except FrameTooLarge as error:
+            self._channel.send(["unsendable", request[1], str(error)])
 
     def _load(self, preamble: str, program: str, entry: str | None) -> list[Any]:
         seed()
@@ -126,12 +98,20 @@ class Candidate:
         positional = [self._decode(form) for form in args]
         named = {name: self._decode(form) for name, form in kwargs.items()}
         value = self._resolve(entry)(*positional, **named)
-        return self._answer(_read_out(value) if iterate else value, args, positional)
+        forms, given = [*args, *kwargs.values()], [*positional, *named.values()]
+        return self._answer(_read_out(value) if iterate else value, forms, given)
 
     def _operate(self, name: str, args: list[Any], kwargs: dict[str, Any]) -> list[Any]:
         operands = [self._decode(form) for form in args]
         named = {key: self._decode(form) for key, form in kwargs.items()}
-        return self._answer(_OPERATIONS[name](*operands, **named), args, operands)
+        forms, given = [*args, *kwargs.values()], [*operands, *named.values()]
+        return self._answer(OPERATIONS[name](*operands, **named), forms, given)
+
+    def _exit(self, manager: Any, names: list[str], args: list[Any]) -> list[Any]:
+        """Leave a `with` block of the test's, by an exception if it has names."""
+        error = test_error(names, [self._decode(arg) for arg in args]) if names else None
+        found = self._decode(manager)
+        return ["value", bool(type(found).__exit__(found, type(error) if error else None, error, None)), []]
 
     def _answer(self, value: Any, forms: list[Any], given: list[Any]) -> list[Any]:
         awaited = type(value) is types.CoroutineType
@@ -164,12 +144,18 @@ class Candidate:
             return ["value", None, []]
         return ["value", None, []]
 
+    def _plain(self, form: Any) -> list[Any]:
+        """In a list of one, the plain value that an object of a subclass of a plain type is; None for another."""
+        value = self._decode(form)
+        base = next((each for each in PLAIN if isinstance(value, each)), None)
+        return ["value", None if base is None else self._encode([base(value)]), []]
+
     def _mutated(self, forms: list[Any], values: list[Any]) -> list[Any]:
         """`[position, new form]` of each mutable argument that the program changed in place."""
         changed = []
         for position, (form, value) in enumerate(zip(forms, values, strict=True)):
-            if type(value) in (list, dict, set, bytearray):
-                now = self._encode(value)
+            if _is_mutable(value):
+                now = codec.encode(value, self._keep, factories=True)
                 if now != form:
                     changed.append([position, now])
         return changed
@@ -193,13 +179,20 @@ class Candidate:
             return _Callback(self, form[1])
         raise codec.CodecError("unknown tag")
 
-    def ask(self, callback: int, args: tuple[Any, ...]) -> Any:
+    def ask(self, callback: int, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Call a function of the test's, and serve what the test asks meanwhile."""
-        self._channel.send(["callback", callback, [self._encode(arg) for arg in args]])
-        kind, *rest = self._channel.receive()
-        if kind == "raised":
-            raise RuntimeError(f"the test's function raised {rest[0]}")
-        return self._decode(rest[0])
+        named = {name: self._encode(value) for name, value in kwargs.items()}
+        self._channel.send(["callback", callback, [self._encode(arg) for arg in args], named])
+        while True:
+            match self._channel.receive():
+                case ["returned", form]:
+                    return self._decode(form)
+                case ["raised", number, names, forms]:
+                    error = test_error(names, [self._decode(form) for form in forms])
+                    self._relayed.append((number, error))
+                    raise error
+                case request:
+                    self._reply(request)
 
 
 class _Callback:
@@ -209,11 +202,23 @@ class _Callback:
         self._owner = owner
         self._number = number
 
-    def __call__(self, *args: Any) -> Any:
-        return self._owner.ask(self._number, args)
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self._owner.ask(self._number, args, kwargs)
 
 
 MAX_ITEMS = 100_000
+PLAIN = (tuple, list, dict, set, frozenset, str, bytes, int, float)
+MAX_RELAYED = 64
+"""Exceptions of the test's functions that are still known as such when they come out of the program."""
+
+
+def _is_mutable(value: Any) -> bool:
+    kind = type(value)
+    if kind in (list, dict, set, bytearray):
+        return True
+    collections = sys.modules.get("collections")
+    names = ("deque", "defaultdict", "Counter", "OrderedDict")
+    return any(getattr(collections, name, None) is kind for name in names)
 
 
 def _read_out(value: Any) -> Any:
@@ -271,19 +276,3 @@ def seed() -> None:
     for name in ("random", "numpy.random"):
         if name in sys.modules:
             sys.modules[name].seed(0)
-
-
-def describe(error: BaseException) -> list[Any]:
-    """An exception as data: the names of its bases, its message and the line of the program that raised it."""
-    names = [base.__name__ for base in type(error).__mro__]
-    try:
-        message = str(error)[:200]
-    except BaseException:  # noqa: BLE001  the program's own __str__ may raise anything
-        message = ""
-    line = error.lineno if isinstance(error, SyntaxError) else None
-    trace = error.__traceback__
-    while trace is not None:
-        if trace.tb_frame.f_code.co_filename == "solution.py":
-            line = trace.tb_lineno
-        trace = trace.tb_next
-    return ["raised", names, message, line]

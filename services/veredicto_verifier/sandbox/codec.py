@@ -32,22 +32,24 @@ class Opaque:
         self.type_name = type_name
 
 
-def encode(value: Any, opaque: Callable[[Any], list[Any]]) -> Any:
+def encode(value: Any, opaque: Callable[[Any], list[Any]], *, factories: bool = False) -> Any:
     """The JSON form of a value.
 
     Args:
         value: anything.
         opaque: gives the JSON form of a value that is not plain, usually `["o", handle, type name]`.
+        factories: a defaultdict keeps its factory where that is a built-in type; else it crosses as a dict.
 
     Raises:
         CodecError: the value nests deeper than `MAX_DEPTH` (a cycle does) or holds more than `MAX_NODES` parts.
     """
-    return _Encoder(opaque).encode(value, 0)
+    return _Encoder(opaque, factories).encode(value, 0)
 
 
 class _Encoder:
-    def __init__(self, opaque: Callable[[Any], list[Any]]) -> None:
+    def __init__(self, opaque: Callable[[Any], list[Any]], factories: bool) -> None:
         self._opaque = opaque
+        self._factories = factories
         self._nodes = 1
 
     def _claim(self, parts: int) -> None:
@@ -96,6 +98,10 @@ class _Encoder:
         name = _LIBRARY.get((kind.__module__, kind.__qualname__))
         if name is None or getattr(sys.modules.get(kind.__module__), kind.__qualname__, None) is not kind:
             return None
+        if name == "d" and self._factories:
+            factory = getattr(value.default_factory, "__name__", "")
+            if factory and getattr(builtins, factory, None) is value.default_factory:
+                return ["dd", factory, self._pairs(value, depth)]
         if name in ("C", "O", "d"):
             return [name, self._pairs(value, depth)]
         if name == "q":
@@ -161,6 +167,9 @@ def _decode(form: Any, opaque: Callable[[list[Any]], Any], depth: int) -> Any:
     if tag in ("d", "C", "O"):
         (pairs,) = parts
         return _mapping(tag, [(_decode(k, opaque, depth + 1), _decode(v, opaque, depth + 1)) for k, v in _list(pairs)])
+    if tag == "dd":
+        factory, pairs = parts
+        return _defaultdict(factory, _decode(["d", pairs], opaque, depth))
     if tag == "q":
         items, maxlen = parts
         return _deque([_decode(item, opaque, depth + 1) for item in _list(items)], maxlen)
@@ -186,6 +195,12 @@ def _mapping(tag: str, pairs: list[tuple[Any, Any]]) -> Any:
     if tag == "C":
         return collections.Counter(dict(pairs))
     return collections.OrderedDict(pairs) if tag == "O" else dict(pairs)
+
+
+def _defaultdict(factory: str, content: dict[Any, Any]) -> Any:
+    import collections
+
+    return collections.defaultdict(_builtin_type(factory), content)
 
 
 def _deque(items: list[Any], maxlen: int | None) -> Any:

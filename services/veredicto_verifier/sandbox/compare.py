@@ -7,8 +7,11 @@ from __future__ import annotations
 
 import math
 import re
+from collections import deque
 from collections.abc import Mapping
 from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
 from typing import Any, Literal
 
 StdoutMode = Literal["tokens", "lines", "exact", "float", "unordered_lines"]
@@ -30,15 +33,16 @@ def same_value(expected: Any, got: Any, tolerance: Tolerance) -> bool:
     """Whether a decoded value is the expected one.
 
     Both must be plain values; anything else (an opaque object) is equal to nothing. A NaN equals only a NaN. Without
-    `strict_types` a list equals a tuple of equal items, and numbers compare by value.
+    `strict_types` a list equals a tuple of equal items, and a number is any number of its value; but where a Decimal or
+    a Fraction is expected, nothing else is equal.
     """
     if tolerance.strict_types and type(expected) is not type(got):
         return False
-    if isinstance(expected, float) and isinstance(got, float) and (math.isnan(expected) or math.isnan(got)):
-        return math.isnan(expected) and math.isnan(got)
-    if isinstance(expected, int | float) and isinstance(got, int | float):
+    if isinstance(expected, int | float) and isinstance(got, int | float | Decimal | Fraction):
         return _same_number(expected, got, tolerance)
-    if isinstance(expected, list | tuple) and isinstance(got, list | tuple):
+    if isinstance(expected, Decimal) and isinstance(got, Decimal) and (expected.is_nan() or got.is_nan()):
+        return expected.is_nan() and got.is_nan()  # comparing a signalling NaN raises
+    if _are_sequences(expected, got):
         return len(expected) == len(got) and all(
             same_value(a, b, tolerance) for a, b in zip(expected, got, strict=True)
         )
@@ -49,13 +53,28 @@ def same_value(expected: Any, got: Any, tolerance: Tolerance) -> bool:
     return bool(expected == got)
 
 
-def _same_number(expected: float, got: float, tolerance: Tolerance) -> bool:
+_Number = int | float | Decimal | Fraction
+
+
+def _are_sequences(expected: Any, got: Any) -> bool:
+    if isinstance(expected, list | tuple):
+        return isinstance(got, list | tuple)
+    return isinstance(expected, deque) and isinstance(got, deque)
+
+
+def _same_number(expected: _Number, got: _Number, tolerance: Tolerance) -> bool:
+    if _is_nan(expected) or _is_nan(got):  # first: comparing a signalling NaN raises
+        return _is_nan(expected) and _is_nan(got)
     if not isinstance(expected, float) and not isinstance(got, float):
-        return expected == got
+        return bool(expected == got)
     try:
-        return math.isclose(expected, got, rel_tol=tolerance.float_rel, abs_tol=tolerance.float_abs)
-    except OverflowError:  # an integer that no float can hold
+        return math.isclose(float(expected), float(got), rel_tol=tolerance.float_rel, abs_tol=tolerance.float_abs)
+    except OverflowError:  # a number that no float can hold
         return False
+
+
+def _is_nan(value: _Number) -> bool:
+    return value.is_nan() if isinstance(value, Decimal) else isinstance(value, float) and math.isnan(value)
 
 
 def _same_mapping(expected: Mapping[Any, Any], got: Mapping[Any, Any], tolerance: Tolerance) -> bool:

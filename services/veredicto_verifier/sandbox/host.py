@@ -32,7 +32,7 @@ def serve_tests(judge: Channel, first: list[Any]) -> int:
 
 def _run_asserts(connection: Connection, order: dict[str, Any]) -> tuple[str | None, list[Any]]:
     suite = Suite(connection, order["entry"])
-    fault = suite.define(order["setup"], order["globals"])
+    fault = suite.define(order["setup"], order["globals"], dry=order["dry_run"])
     return fault, suite.run(order["tests"]) if fault is None and not order["dry_run"] else []
 
 
@@ -66,13 +66,19 @@ class Suite:
         self._module = types.ModuleType("tests")
         self._entry = entry
 
-    def define(self, setup: str, names: list[str]) -> str | None:
-        """Run the setup and bind the program's names; returns what went wrong there, if anything."""
+    def define(self, setup: str, names: list[str], *, dry: bool = False) -> str | None:
+        """Run the setup and bind the program's names; returns what went wrong there, if anything.
+
+        Args:
+            setup: the author's code.
+            names: the program's names that the tests use.
+            dry: there is no program to ask.
+        """
         sys.modules["tests"] = self._module
         namespace = self._module.__dict__
         for name in names:
             if not hasattr(builtins, name) or name == self._entry:
-                namespace[name] = Global(self._connection, name)
+                namespace[name] = Global(self._connection, name) if dry else self._bound(name)
         try:
             exec(compile(setup, "setup", "exec", dont_inherit=True), namespace)
         except Exception as error:  # noqa: BLE001  the author's code may raise anything; the judge reports it
@@ -83,6 +89,17 @@ class Suite:
             namespace[self._entry.split(".")[-1]] = candidate
             namespace["candidate"] = candidate
         return None
+
+    def _bound(self, name: str) -> Any:
+        """A stand-in for a name of the program's; for an exception class one that `except` takes."""
+        if name[:1].isupper():
+            try:
+                found = self._connection.fetch(name)
+            except Exception:  # noqa: BLE001  the program lacks it, or raises: the test that uses it will meet that
+                found = None
+            if isinstance(found, type) and issubclass(found, Exception):
+                return found
+        return Global(self._connection, name)
 
     def run(self, tests: list[list[Any]]) -> list[list[Any]]:
         """Run each `[kind, source]` (kind `lines` or `check`); `[status, exception name, calls]` for each that ran."""

@@ -142,8 +142,13 @@ class Zygote:
         ends = self._ordered.popleft()
         self._num_live += 1
         parked = Parked(self, pid, exit_fd, ends)
-        while len(self._ordered) < self._num_parked:
-            self._order(limits)
+        try:
+            while len(self._ordered) < self._num_parked:
+                self._order(limits)
+        except BaseException:  # the zygote is gone, or a limit struck: nobody else knows of this child
+            ends.close()
+            os.close(exit_fd)
+            raise
         _await_ready(parked)
         return parked
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import secrets
+from collections import deque
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Literal
 
 from veredicto_verifier.sandbox import codec
 from veredicto_verifier.sandbox.channel import BadFrame, Channel, ChannelClosed, FrameTooLarge
@@ -32,6 +33,8 @@ class Connection:
         self.flags: set[str] = set()
         self.raised: Exception | None = None
         """The last exception that came from the program, to tell it from the test's own."""
+        self._relayed: list[Exception] = []
+        """What the test's own functions raised when the program called them."""
         self.num_changes = 0
         """How often something was asked that may change an object of the program."""
         self._asked: set[Witness] = set()
@@ -51,7 +54,7 @@ class Connection:
         """Call the program's entry point."""
         forms = [self._encode(arg) for arg in args]
         named = {name: self._encode(value) for name, value in kwargs.items()}
-        value = self._ask("call", [entry, forms, named], args)
+        value = self._ask("call", [entry, forms, named], (*args, *kwargs.values()))
         if isinstance(value, Remote) and entry.rpartition(".")[2][:1].isupper():
             witness_of(value).is_object = True  # the author calls it by the name of a class
         return value
@@ -59,21 +62,31 @@ class Connection:
     def operate(self, name: str, *args: Any, **kwargs: Any) -> Any:
         """Apply an operation to objects that stayed with the program."""
         named = {key: self._encode(value) for key, value in kwargs.items()}
-        return self._ask("operate", [name, [self._encode(arg) for arg in args], named], args)
+        operands = [self._encode(arg) for arg in args]
+        return self._ask("operate", [name, operands, named], (*args, *kwargs.values()))
 
-    def content(self, remote: Remote) -> Any:
-        """The plain list or dict that an object stands for; None when it stands for none.
+    def leave(self, remote: Remote, error: BaseException | None) -> Any:
+        """Leave a `with` block over an object of the program; whether the exception is swallowed."""
+        names = [] if error is None else [base.__name__ for base in type(error).__mro__]
+        return self._ask("exit", [self._encode(remote), names, self._error_args(error)], ())
+
+    def content(self, remote: Remote, kind: Literal["content", "plain"] = "content") -> Any:
+        """The plain value that an object stands for (`content`: a list or dict), or is a subclass's; None for none.
 
         Asked once, until something is done that may change it.
         """
         witness = witness_of(remote)
         if witness.as_of != self.num_changes:
-            witness.content = None
-            match self._ask("content", [self._encode(remote)], ()):
-                case [dict() | list() as content]:
-                    witness.content = content
+            witness.told.clear()
             witness.as_of = self.num_changes
-        return witness.content
+        if kind not in witness.told:
+            witness.told[kind] = None
+            match self._ask(kind, [self._encode(remote)], ()):
+                case [dict() | list() as content]:
+                    witness.told[kind] = content
+                case [tuple() | set() | frozenset() | str() | bytes() | int() | float() as value] if kind == "plain":
+                    witness.told[kind] = value
+        return witness.told[kind]
 
     def notice(self, remote: Remote) -> Witness:
         """Remember that the running test asks an object about itself."""
@@ -94,7 +107,7 @@ class Connection:
             raise Lost(self.broken)
         self.num_calls += 1
         self._number += 1
-        if kind == "call" or (kind == "operate" and request[0] in _CHANGING):
+        if kind in ("call", "exit") or (kind == "operate" and request[0] in _CHANGING):
             self.num_changes += 1
         try:
             return self._exchange([kind, self._number, *request], args, name)
@@ -126,6 +139,9 @@ class Connection:
             case ["unsendable", _]:
                 self.broken = "too_large"
                 raise Lost(self.broken)
+            case ["relayed", int(number)] if 0 <= number < len(self._relayed):
+                self.raised = self._relayed[number]
+                raise self.raised
             case ["raised", list(names), str(message), _]:
                 self.raised = self._exception([name for name in names if type(name) is str], message)
                 raise self.raised
@@ -144,17 +160,26 @@ class Connection:
 
     def _run_callback(self, request: list[Any]) -> list[Any]:
         match request:
-            case [_, int(number), list(forms)] if 0 <= number < len(self._callbacks):
+            case [_, int(number), list(forms), dict(named)] if 0 <= number < len(self._callbacks):
                 function, args = self._callbacks[number], [self._decode(form) for form in forms]
+                kwargs = {name: self._decode(form) for name, form in named.items()}
             case _:
                 raise BadFrame("the program calls a function that it was not given")
         try:
-            return ["returned", self._encode(function(*args))]
+            return ["returned", self._encode(function(*args, **kwargs))]
         except Exception as error:  # noqa: BLE001  the test's own function may raise anything; the program is told
-            return ["raised", type(error).__name__]
+            self._relayed.append(error)
+            names = [base.__name__ for base in type(error).__mro__]
+            return ["raised", len(self._relayed) - 1, names, self._error_args(error)]
+
+    def _error_args(self, error: BaseException | None) -> list[Any]:
+        try:
+            return [self._encode(arg) for arg in error.args] if error is not None else []
+        except (TypeError, codec.CodecError):  # something in them cannot cross
+            return [str(error)[:200]]
 
     def _encode(self, value: Any) -> Any:
-        return codec.encode(value, self._opaque_form)
+        return codec.encode(value, self._opaque_form, factories=True)
 
     def _opaque_form(self, value: Any) -> list[Any]:
         if isinstance(value, Remote):
@@ -176,19 +201,27 @@ class Connection:
         raise codec.CodecError("a frame does not hold an encoded value")
 
     def equal(self, left: Remote, right: Any) -> bool:
-        """`==` where an opaque object is involved: never equal to plain data, and never believed blindly."""
-        if not isinstance(right, Remote):
-            probe = self.operate("eq", left, secrets.token_hex(8))
-            if probe is True:
-                self.flags.add("always_equal")
-            return False
+        """`==` where an object of the program is involved, which is never believed blindly.
+
+        Plain data it equals only as an object of a subclass of a plain type (a named tuple): by the plain value that
+        it is, which it tells without having seen what it is compared with.
+        """
         if self.operate("eq", left, secrets.token_hex(8)) is True:
             self.flags.add("always_equal")
             return False
-        return self.operate("eq", left, right) is True
+        if isinstance(right, Remote):
+            return self.operate("eq", left, right) is True
+        plain = self.content(left, "plain")
+        return plain is not None and _is_like(plain, right) and bool(plain == right)
 
 
-_CHANGING = {"call", "setattr", "setitem", "delitem", "next"}
+_CHANGING = {"call", "setattr", "setitem", "delitem", "next", "enter"}
+
+
+def _is_like(plain: Any, other: Any) -> bool:
+    """Of one plain type, or both numbers; nothing that a test's own class could make of the comparison."""
+    numbers = (int, float, bool)
+    return type(plain) is type(other) or (type(plain) in numbers and type(other) in numbers)
 
 
 async def _coroutine(value: Any) -> Any:
@@ -211,6 +244,9 @@ def _replace_content(target: Any, changed: Any) -> None:
     elif isinstance(target, dict | set):
         target.clear()
         target.update(changed)
+    elif isinstance(target, deque):
+        target.clear()
+        target.extend(changed)
 
 
 class Global:

@@ -30,10 +30,12 @@ class Witness:
     def __init__(self) -> None:
         self.is_object = False
         """A test uses it as an object of a class."""
-        self.content: Any = None
-        """The plain value that it stands for, a list or a dict; None for none."""
+        self.told: dict[str, Any] = {}
+        """The plain value that it stands for, and that it is by its type; None for none. See `Connection.content`."""
         self.as_of = -1
         """The number of changes at which it was asked for that."""
+        self.knows = False
+        """It came of an operation with plain data of the test's, so it may know what it should come to."""
         self.contradicts = False
         """It said something else than its content would."""
         self.views: set[str] = set()
@@ -52,19 +54,22 @@ class Witness:
         return not self.is_object and (self.contradicts or len(views) > 1)
 
 
-def _forward(name: str) -> Callable[..., Any]:
-    def method(self: Remote, *args: Any) -> Any:
-        return _connection(self).operate(name, self, *args)
-
-    return method
-
-
 def _viewed(name: str, view: str) -> Callable[[Remote], Any]:
     def method(self: Remote) -> Any:
+        if view == "number" and witness_of(self).knows:
+            raise _refused(self)
         _check(self, view, lambda _content: True)
         return _ask(self, name)
 
     return method
+
+
+_ORDER = ("lt", "le", "gt", "ge")
+
+
+def _refused(remote: Remote) -> TypeError:
+    _connection(remote).flags.add("opaque_operand")
+    return TypeError("an object of the program cannot be ordered against plain data, or computed with it")
 
 
 def _changed(name: str) -> Callable[..., Any]:
@@ -75,26 +80,40 @@ def _changed(name: str) -> Callable[..., Any]:
     return method
 
 
-def _between_objects(name: str) -> Callable[[Remote, Any], Any]:
+def _operator(name: str, *, reflected: bool = False) -> Callable[[Remote, Any], Any]:
     def method(self: Remote, other: Any) -> Any:
-        if not isinstance(other, Remote):
-            _connection(self).flags.add("opaque_operand")
-            raise TypeError("an object of the program cannot be ordered against plain data, or computed with it")
-        return _connection(self).operate(name, self, other)
+        operands = (other, self) if reflected else (self, other)
+        if isinstance(other, Remote):
+            return _connection(self).operate(name, *operands)
+        if not witness_of(self).is_object or name in _ORDER:
+            raise _refused(self)
+        result = _connection(self).operate(name, *operands)
+        if not isinstance(result, Remote):
+            raise _refused(self)
+        witness_of(result).knows = True
+        return result
 
     return method
 
 
 def _with_operators(kind: type[Remote]) -> type[Remote]:
-    for name, view in (("str", "text"), ("int", "number"), ("float", "number"), ("abs", "number"), ("neg", "number")):
+    for name, view in (
+        ("str", "text"),
+        ("repr", "text"),
+        ("hash", "parts"),
+        ("int", "number"),
+        ("float", "number"),
+        ("abs", "number"),
+        ("neg", "number"),
+    ):
         setattr(kind, f"__{name}__", _viewed(name, view))
     for name in ("setitem", "delitem"):
         setattr(kind, f"__{name}__", _changed(name))
     arithmetic = ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "and", "or", "xor", "matmul")
     for name in arithmetic:
-        setattr(kind, f"__r{name}__", _between_objects(name))
-    for name in (*arithmetic, "lt", "le", "gt", "ge"):
-        setattr(kind, f"__{name}__", _between_objects(name))
+        setattr(kind, f"__r{name}__", _operator(name, reflected=True))
+    for name in (*arithmetic, *_ORDER):
+        setattr(kind, f"__{name}__", _operator(name))
     return kind
 
 
@@ -103,7 +122,9 @@ class Remote:
     """An object that stayed with the program: attributes, calls, operators and iteration go there.
 
     Operators with plain data are refused: in `abs(f(x) - 0.5) < 1e-6` they would hand the program the expected value
-    and let it say that the difference is 0. For the same reason `in` iterates here instead of asking there.
+    and let it say that the difference is 0. Where the test uses it as an object of a class, arithmetic may give another
+    object (`Vector(1, 2) * 3`), which then is no number. For the same reason `in` iterates here instead of asking
+    there, unless the test uses it as an object.
     """
 
     def __init__(self, connection: Connection, handle: int, type_name: str) -> None:
@@ -139,8 +160,6 @@ class Remote:
     def __ne__(self, other: object) -> bool:
         return not self == other
 
-    __hash__ = object.__hash__
-
     def __len__(self) -> int:
         length: int = _ask(self, "len")
         if not _check(self, "length", lambda content: len(content) == length):
@@ -158,7 +177,16 @@ class Remote:
         return item
 
     def __contains__(self, item: Any) -> bool:
+        if witness_of(self).is_object:
+            return _ask(self, "contains", item) is True
         return any(member == item for member in self)
+
+    def __enter__(self) -> Any:
+        witness_of(self).is_object = True
+        return _ask(self, "enter")
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> bool:
+        return _connection(self).leave(self, error) is True
 
     def __iter__(self) -> Any:
         if _check(self, "items", lambda _content: True):
@@ -173,9 +201,6 @@ class Remote:
         item = _ask(self, "next")
         witness_of(self).num_items += 1
         return item
-
-    def __repr__(self) -> str:
-        return f"<{object.__getattribute__(self, '_type_name')} of the program>"
 
 
 def witness_of(remote: Remote) -> Witness:

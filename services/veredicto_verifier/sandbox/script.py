@@ -11,8 +11,9 @@ import threading
 import types
 from typing import Any
 
-from veredicto_verifier.sandbox.candidate import describe, own_world, seed
+from veredicto_verifier.sandbox.candidate import own_world, seed
 from veredicto_verifier.sandbox.channel import Channel
+from veredicto_verifier.sandbox.exceptions import describe
 
 
 def run_script(channel: Channel, first: list[Any]) -> int:

@@ -1,0 +1,31 @@
+"""Exceptions in the program's process: the program's as data, and the test's made anew. Standard library only."""
+
+from __future__ import annotations
+
+import builtins
+from typing import Any
+
+
+def describe(error: BaseException) -> list[Any]:
+    """An exception as data: the names of its bases, its message and the line of the program that raised it."""
+    names = [base.__name__ for base in type(error).__mro__]
+    try:
+        message = str(error)[:200]
+    except BaseException:  # noqa: BLE001  the program's own __str__ may raise anything
+        message = ""
+    line = error.lineno if isinstance(error, SyntaxError) else None
+    trace = error.__traceback__
+    while trace is not None:
+        if trace.tb_frame.f_code.co_filename == "solution.py":
+            line = trace.tb_lineno
+        trace = trace.tb_next
+    return ["raised", names, message, line]
+
+
+def test_error(names: list[str], args: list[Any]) -> BaseException:
+    """An exception of the test's, as the nearest built-in class: its own stayed with the test."""
+    found = (getattr(builtins, name, None) for name in names)
+    kind = next((each for each in found if isinstance(each, type) and issubclass(each, Exception)), Exception)
+    error = kind.__new__(kind)
+    error.args = tuple(args)
+    return error
