@@ -16,7 +16,7 @@ from typing import Any
 
 from veredicto_verifier.sandbox import codec
 from veredicto_verifier.sandbox.channel import Channel, FrameTooLarge
-from veredicto_verifier.sandbox.exceptions import describe, test_error
+from veredicto_verifier.sandbox.exceptions import class_name, describe, test_error
 from veredicto_verifier.sandbox.operations import OPERATIONS
 
 
@@ -92,7 +92,7 @@ class Candidate:
         found: Any = self._module
         for part in owner.split("."):
             found = getattr(found, part)
-        return getattr(found() if isinstance(found, type) else found, method)
+        return getattr(found() if isinstance(found, type) and _needs_instance(found, method) else found, method)
 
     def _call(self, entry: str, args: list[Any], kwargs: dict[str, Any], iterate: bool = False) -> list[Any]:
         positional = [self._decode(form) for form in args]
@@ -124,7 +124,7 @@ class Candidate:
         for part in name.split("."):
             found = getattr(found, part)
         if isinstance(found, type) and issubclass(found, BaseException):
-            return ["exception", [base.__name__ for base in found.__mro__]]
+            return ["exception", [class_name(base) for base in found.__mro__]]
         if callable(found):
             return ["callable"]
         return ["value", self._encode(found), []]
@@ -212,9 +212,15 @@ MAX_RELAYED = 64
 """Exceptions of the test's functions that are still known as such when they come out of the program."""
 
 
+def _needs_instance(kind: type, method: str) -> bool:
+    """Whether a method of a class is neither a class's nor a static one."""
+    found = next((vars(base)[method] for base in kind.__mro__ if method in vars(base)), None)
+    return not isinstance(found, classmethod | staticmethod)
+
+
 def _is_mutable(value: Any) -> bool:
     kind = type(value)
-    if kind in (list, dict, set, bytearray):
+    if kind in (list, dict, set, bytearray) or (kind.__module__ == "numpy" and kind.__name__ == "ndarray"):
         return True
     collections = sys.modules.get("collections")
     names = ("deque", "defaultdict", "Counter", "OrderedDict")

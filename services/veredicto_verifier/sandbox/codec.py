@@ -12,6 +12,8 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
+from veredicto_verifier.sandbox.arrays import array_of, array_parts
+
 MAX_DEPTH = 200
 MAX_NODES = 1_000_000
 
@@ -72,7 +74,16 @@ class _Encoder:
             return [tag, [self.encode(item, depth + 1) for item in value]]
         if kind is dict:
             return ["d", self._pairs(value, depth)]
-        return self._scalar(kind, value) or self._library(kind, value, depth) or self._opaque(value)
+        form = self._scalar(kind, value) or self._library(kind, value, depth) or self._array(value, depth)
+        return form or self._opaque(value)
+
+    def _array(self, value: Any, depth: int) -> list[Any] | None:
+        parts = array_parts(value)
+        if parts is None:
+            return None
+        name, shape, items = parts
+        self._claim(len(items))
+        return ["na", name, shape, [self.encode(item, depth + 1) for item in items]]
 
     def _pairs(self, value: dict[Any, Any], depth: int) -> list[Any]:
         self._claim(2 * len(value))
@@ -167,6 +178,9 @@ def _decode(form: Any, opaque: Callable[[list[Any]], Any], depth: int) -> Any:
     if tag in ("d", "C", "O"):
         (pairs,) = parts
         return _mapping(tag, [(_decode(k, opaque, depth + 1), _decode(v, opaque, depth + 1)) for k, v in _list(pairs)])
+    if tag == "na":
+        name, shape, items = parts
+        return array_of(name, shape, [_decode(item, opaque, depth + 1) for item in _list(items)])
     if tag == "dd":
         factory, pairs = parts
         return _defaultdict(factory, _decode(["d", pairs], opaque, depth))

@@ -14,6 +14,8 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Any, Literal
 
+from veredicto_verifier.sandbox.arrays import as_lists
+
 StdoutMode = Literal["tokens", "lines", "exact", "float", "unordered_lines"]
 
 
@@ -34,8 +36,9 @@ def same_value(expected: Any, got: Any, tolerance: Tolerance) -> bool:
 
     Both must be plain values; anything else (an opaque object) is equal to nothing. A NaN equals only a NaN. Without
     `strict_types` a list equals a tuple of equal items, and a number is any number of its value; but where a Decimal or
-    a Fraction is expected, nothing else is equal.
+    a Fraction is expected, nothing else is equal. An array of numpy is the list of its items.
     """
+    expected, got = as_lists(expected), as_lists(got)
     if tolerance.strict_types and type(expected) is not type(got):
         return False
     if isinstance(expected, int | float) and isinstance(got, int | float | Decimal | Fraction):

@@ -6,9 +6,15 @@ import builtins
 from typing import Any
 
 
+def class_name(kind: type) -> str:
+    """A class's name; one of the program's that bears the name of a built-in class is told apart from it."""
+    name = kind.__name__
+    return name if getattr(builtins, name, kind) is kind else f"solution.{name}"
+
+
 def describe(error: BaseException) -> list[Any]:
     """An exception as data: the names of its bases, its message and the line of the program that raised it."""
-    names = [base.__name__ for base in type(error).__mro__]
+    names = [class_name(base) for base in type(error).__mro__]
     try:
         message = str(error)[:200]
     except BaseException:  # noqa: BLE001  the program's own __str__ may raise anything

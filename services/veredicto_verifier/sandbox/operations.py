@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import operator
 from collections.abc import Callable
 from typing import Any
@@ -21,6 +22,13 @@ OPERATIONS: dict[str, Callable[..., Any]] = {
     "float": float,
     "abs": abs,
     "neg": operator.neg,
+    "pos": operator.pos,
+    "invert": operator.invert,
+    "round": round,
+    "floor": math.floor,
+    "ceil": math.ceil,
+    "trunc": math.trunc,
+    "format": format,
     "getitem": operator.getitem,
     "setitem": operator.setitem,
     "delitem": operator.delitem,
@@ -43,5 +51,19 @@ OPERATIONS: dict[str, Callable[..., Any]] = {
     "or": operator.or_,
     "xor": operator.xor,
     "matmul": operator.matmul,
+    "lshift": operator.lshift,
+    "rshift": operator.rshift,
+    "divmod": divmod,
+    "iadd": operator.iadd,
+    "isub": operator.isub,
+    "imul": operator.imul,
+    "itruediv": operator.itruediv,
+    "ifloordiv": operator.ifloordiv,
+    "imod": operator.imod,
+    "ipow": operator.ipow,
+    "iand": operator.iand,
+    "ior": operator.ior,
+    "ixor": operator.ixor,
+    "imatmul": operator.imatmul,
 }
 """Each operation, by its name in a request."""

@@ -200,13 +200,19 @@ class Connection:
                 return Remote(self, handle, type_name)
         raise codec.CodecError("a frame does not hold an encoded value")
 
+    def _equals_anything(self, remote: Remote) -> bool:
+        try:
+            return self.operate("eq", remote, secrets.token_hex(8)) is True
+        except Exception:  # noqa: BLE001  an honest __eq__ may only know objects of its own class, and raise
+            return False
+
     def equal(self, left: Remote, right: Any) -> bool:
         """`==` where an object of the program is involved, which is never believed blindly.
 
         Plain data it equals only as an object of a subclass of a plain type (a named tuple): by the plain value that
         it is, which it tells without having seen what it is compared with.
         """
-        if self.operate("eq", left, secrets.token_hex(8)) is True:
+        if self._equals_anything(left):
             self.flags.add("always_equal")
             return False
         if isinstance(right, Remote):
@@ -247,6 +253,8 @@ def _replace_content(target: Any, changed: Any) -> None:
     elif isinstance(target, deque):
         target.clear()
         target.extend(changed)
+    elif target.shape == changed.shape:  # nothing else crosses as changed than an array of numpy
+        target[...] = changed
 
 
 class Global:

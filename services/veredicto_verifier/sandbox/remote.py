@@ -54,17 +54,28 @@ class Witness:
         return not self.is_object and (self.contradicts or len(views) > 1)
 
 
-def _viewed(name: str, view: str) -> Callable[[Remote], Any]:
-    def method(self: Remote) -> Any:
+def _viewed(name: str, view: str) -> Callable[..., Any]:
+    def method(self: Remote, *args: Any) -> Any:
         if view == "number" and witness_of(self).knows:
             raise _refused(self)
         _check(self, view, lambda _content: True)
-        return _ask(self, name)
+        return _ask(self, name, *args)
 
     return method
 
 
 _ORDER = ("lt", "le", "gt", "ge")
+_ARITHMETIC = (
+    "add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "and", "or", "xor", "matmul", "lshift", "rshift",
+    "divmod",
+)  # fmt: skip
+_IN_PLACE = ("iadd", "isub", "imul", "itruediv", "ifloordiv", "imod", "ipow", "iand", "ior", "ixor", "imatmul")
+_VIEWS = {
+    "text": ("str", "repr", "format"),
+    "parts": ("hash",),
+    "number": ("int", "float", "abs", "neg", "pos", "invert", "round", "floor", "ceil", "trunc"),
+}
+"""Operations on an object alone, by what a test that takes it for plain data looks at."""
 
 
 def _refused(remote: Remote) -> TypeError:
@@ -90,29 +101,21 @@ def _operator(name: str, *, reflected: bool = False) -> Callable[[Remote, Any], 
         result = _connection(self).operate(name, *operands)
         if not isinstance(result, Remote):
             raise _refused(self)
-        witness_of(result).knows = True
+        witness_of(result).is_object = witness_of(result).knows = True
         return result
 
     return method
 
 
 def _with_operators(kind: type[Remote]) -> type[Remote]:
-    for name, view in (
-        ("str", "text"),
-        ("repr", "text"),
-        ("hash", "parts"),
-        ("int", "number"),
-        ("float", "number"),
-        ("abs", "number"),
-        ("neg", "number"),
-    ):
-        setattr(kind, f"__{name}__", _viewed(name, view))
+    for view, names in _VIEWS.items():
+        for name in names:
+            setattr(kind, f"__{name}__", _viewed(name, view))
     for name in ("setitem", "delitem"):
         setattr(kind, f"__{name}__", _changed(name))
-    arithmetic = ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "and", "or", "xor", "matmul")
-    for name in arithmetic:
+    for name in _ARITHMETIC:
         setattr(kind, f"__r{name}__", _operator(name, reflected=True))
-    for name in (*arithmetic, *_ORDER):
+    for name in (*_ARITHMETIC, *_IN_PLACE, *_ORDER):
         setattr(kind, f"__{name}__", _operator(name))
     return kind
 
