@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+import math
 import os
 import signal
 import socket
@@ -9,7 +11,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -296,3 +298,67 @@ def test_tensorboard_gets_every_metric_once_over_a_resumption(tmp_path: Path) ->
     assert [event.value for event in events.Scalars("reward")] == pytest.approx(
         [row["reward"] for row in read_rows(rows)]
     )
+
+
+class Changed(HfEngine):
+    """The embedded engine, whose completions of some batch of training are changed on the way."""
+
+    def __init__(self, policy: Policy, batch: int, change: Callable[[Completion], Completion]) -> None:
+        super().__init__(policy)
+        self._countdown = batch
+        self._change = change
+
+    def stream(self, requests: Sequence[Request], sampling: Sampling) -> Iterator[tuple[int, tuple[Completion, ...]]]:
+        practised = not sampling.greedy and len(requests) == 6
+        self._countdown -= practised
+        for index, completions in super().stream(requests, sampling):
+            hit = practised and self._countdown == 0
+            yield index, tuple(map(self._change, completions)) if hit else completions
+
+
+def test_an_update_that_is_not_finite_is_skipped_counted_and_said(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    def broken(completion: Completion) -> Completion:
+        return dataclasses.replace(completion, logprobs=(math.nan,) * len(completion.token_ids))
+
+    with serving() as service:
+        settings = config(tmp_path, service.url)
+        outcome = go(settings, fresh_engine=lambda policy: Changed(policy, 2, broken))
+    rows = read_rows(settings.output / "metrics.jsonl")
+    assert [row["updates/skipped"] for row in rows] == [0, 1, 0, 0, 0, 0]
+    assert outcome.position.updates == 5
+    assert "its loss or gradient is not finite; lower grpo.lr" in caplog.text
+
+
+def test_an_empty_completion_is_judged_and_counts_in_its_group(tmp_path: Path) -> None:
+    def emptied(completion: Completion) -> Completion:
+        return dataclasses.replace(completion, token_ids=(), logprobs=(), finish="stop")
+
+    with serving() as service:
+        settings = config(tmp_path, service.url, steps=2)
+        outcome = go(settings, fresh_engine=lambda policy: Changed(policy, 1, emptied))
+    assert outcome.position.step == 2
+    first = [row for row in read_rows(settings.output / "rollouts.jsonl") if row["step"] == 1]
+    assert {(row["num_tokens"], row["text"], row["reward"], row["advantage"]) for row in first} == {(0, "", 0.0, 0.0)}
+    assert read_rows(settings.output / "metrics.jsonl")[0]["completions/mean_length"] == 0.0
+
+
+@pytest.mark.timeout(240)
+def test_a_service_that_stays_away_stops_the_run_with_a_checkpoint_of_the_last_step(tmp_path: Path) -> None:
+    port = free_port()
+    sections = {"service": {"url": f"http://127.0.0.1:{port}", "patience_s": 0.5}, "checkpoint": {"every": 100}}
+    settings = config(tmp_path, f"http://127.0.0.1:{port}", steps=40, sections=sections)
+    path, log = write_toml(tmp_path / "run.toml", settings), tmp_path / "log"
+    rows = settings.output / "metrics.jsonl"
+    with service_process(port):
+        whole = go(settings.model_copy(update={"output": tmp_path / "whole"}))
+        process = killable.start(path, log)
+        killable.until(lambda: rows.exists() and len(read_rows(rows)) >= 2, process, log)
+    killable.finished(process, log, 1)
+    done = len(read_rows(rows))
+    assert done < 40
+    assert [folder.name for folder in (settings.output / "checkpoints").iterdir()] == [f"step-{done:06d}"]
+    with service_process(port):
+        killable.finished(killable.start(path, log), log)
+    assert weights_of(settings.output) == weights(whole)

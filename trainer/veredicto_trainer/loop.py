@@ -173,8 +173,8 @@ class Run:
         batch = pipeline.batch(number)
         ready = time.perf_counter()
         lesson = learn(self._learner, self._policy, batch, self._config.grpo, max_age=self._schedule.max_age)
-        if not all(math.isfinite(update.grad_norm) for update in lesson.updates):
-            log.warning("an update was skipped: its gradient is not finite; lower grpo.lr if this repeats")
+        if not all(math.isfinite(update.loss) and math.isfinite(update.grad_norm) for update in lesson.updates):
+            log.warning("an update was skipped: its loss or gradient is not finite; lower grpo.lr if this repeats")
         ended = time.perf_counter()
         metrics = step_metrics(batch, lesson, step_s=ended - began, learn_s=ended - ready, ready=pipeline.ready)
         return metrics, batch, lesson
