@@ -61,9 +61,10 @@ def service_process(port: int) -> Iterator[subprocess.Popen[bytes]]:
 
 
 @pytest.mark.timeout(240)
-def test_a_service_that_dies_and_comes_back_changes_nothing_but_time(tmp_path: Path) -> None:
+@pytest.mark.parametrize("mode", [{"name": "sync"}, {"name": "staged", "stages": 2}, {"name": "bounded", "max_age": 1}])
+def test_a_service_that_dies_and_comes_back_changes_nothing_but_time(tmp_path: Path, mode: dict[str, Any]) -> None:
     port = free_port()
-    settings = config(tmp_path, f"http://127.0.0.1:{port}")
+    settings = config(tmp_path, f"http://127.0.0.1:{port}", sections={"mode": mode})
     rows = settings.output / "metrics.jsonl"
     dead = threading.Event()
     with service_process(port) as first:
