@@ -111,7 +111,8 @@ class Candidate:
         """Leave a `with` block of the test's, by an exception if it has names."""
         error = test_error(names, [self._decode(arg) for arg in args]) if names else None
         found = self._decode(manager)
-        return ["value", bool(type(found).__exit__(found, type(error) if error else None, error, None)), []]
+        type(found).__exit__(found, type(error) if error else None, error, None)
+        return ["value", None, []]
 
     def _answer(self, value: Any, forms: list[Any], given: list[Any]) -> list[Any]:
         awaited = type(value) is types.CoroutineType

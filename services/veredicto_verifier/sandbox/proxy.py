@@ -65,10 +65,10 @@ class Connection:
         operands = [self._encode(arg) for arg in args]
         return self._ask("operate", [name, operands, named], (*args, *kwargs.values()))
 
-    def leave(self, remote: Remote, error: BaseException | None) -> Any:
-        """Leave a `with` block over an object of the program; whether the exception is swallowed."""
+    def leave(self, remote: Remote, error: BaseException | None) -> None:
+        """Leave a `with` block over an object of the program, by an exception if there is one."""
         names = [] if error is None else [base.__name__ for base in type(error).__mro__]
-        return self._ask("exit", [self._encode(remote), names, self._error_args(error)], ())
+        self._ask("exit", [self._encode(remote), names, self._error_args(error)], ())
 
     def content(self, remote: Remote, kind: Literal["content", "plain"] = "content") -> Any:
         """The plain value that an object stands for (`content`: a list or dict), or is a subclass's; None for none.
