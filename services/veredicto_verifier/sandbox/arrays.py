@@ -30,6 +30,12 @@ def array_parts(value: Any) -> tuple[str, list[int] | None, list[Any]] | None:
     return None
 
 
+def is_array(value: Any) -> bool:
+    """Whether a value is a numeric array, which can be changed in place."""
+    numpy: Any = sys.modules.get("numpy")
+    return numpy is not None and type(value) is numpy.ndarray and str(value.dtype.name) in DTYPES
+
+
 def array_of(name: Any, shape: Any, items: list[Any]) -> Any:
     """The array or scalar of its parts.
 

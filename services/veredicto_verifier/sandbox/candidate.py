@@ -18,6 +18,7 @@ from veredicto_verifier.sandbox import codec
 from veredicto_verifier.sandbox.channel import Channel, FrameTooLarge
 from veredicto_verifier.sandbox.exceptions import class_name, describe, test_error
 from veredicto_verifier.sandbox.operations import OPERATIONS
+from veredicto_verifier.sandbox.sharing import Shared
 
 
 def serve_program(channel: Channel, first: list[Any]) -> int:
@@ -37,6 +38,9 @@ class Candidate:
         self._channel = channel
         self._module = own_world("solution")
         self._objects: list[Any] = []
+        self._handles: dict[int, int] = {}
+        self._shared: Shared | None = None
+        """What the program and the tests share, once tests have asked; the judge alone only ever sends copies."""
         self._relayed: deque[tuple[int, BaseException]] = deque(maxlen=MAX_RELAYED)
         self._kinds: dict[str, Callable[..., list[Any]]] = {
             "load": self._load,
@@ -52,7 +56,22 @@ class Candidate:
         """Answer requests until the other side is gone."""
         while True:
             self._reply(request)
-            request = self._channel.receive()
+            request = self._receive()
+
+    def _receive(self) -> list[Any]:
+        """The next message, after what it says of shared containers."""
+        match self._channel.receive():
+            case ["shared", updates, released, list(message)]:
+                if self._shared is None:
+                    self._shared = Shared(1, self._keep, self._given)
+                self._shared.apply(updates)
+                self._shared.forget(released)
+                return message
+            case message:
+                return message
+
+    def _send(self, message: list[Any]) -> None:
+        self._channel.send(message if self._shared is None else ["shared", self._shared.updates(), message])
 
     def _reply(self, request: list[Any]) -> None:
         """Answer one request; an answer carries the number of its question."""
@@ -63,8 +82,8 @@ class Candidate:
         except BaseException as error:  # noqa: BLE001  the program may raise anything, SystemExit included
             reply = next((["relayed", number] for number, known in self._relayed if known is error), describe(error))
         try:
-            self._channel.send([reply[0], request[1], *reply[1:]])
-        except FrameTooLarge as error:
+            self._send([reply[0], request[1], *reply[1:]])
+        except (FrameTooLarge, codec.CodecError) as error:  # the tests end here, so that nothing need be kept equal
             self._channel.send(["unsendable", request[1], str(error)])
 
     def _load(self, preamble: str, program: str, entry: str | None) -> list[Any]:
@@ -98,26 +117,23 @@ class Candidate:
         positional = [self._decode(form) for form in args]
         named = {name: self._decode(form) for name, form in kwargs.items()}
         value = self._resolve(entry)(*positional, **named)
-        forms, given = [*args, *kwargs.values()], [*positional, *named.values()]
-        return self._answer(_read_out(value) if iterate else value, forms, given)
+        return self._answer(_read_out(value) if iterate else value)
 
     def _operate(self, name: str, args: list[Any], kwargs: dict[str, Any]) -> list[Any]:
         operands = [self._decode(form) for form in args]
         named = {key: self._decode(form) for key, form in kwargs.items()}
-        forms, given = [*args, *kwargs.values()], [*operands, *named.values()]
-        return self._answer(OPERATIONS[name](*operands, **named), forms, given)
+        return self._answer(OPERATIONS[name](*operands, **named))
 
     def _exit(self, manager: Any, names: list[str], args: list[Any]) -> list[Any]:
         """Leave a `with` block of the test's, by an exception if it has names."""
         error = test_error(names, [self._decode(arg) for arg in args]) if names else None
         found = self._decode(manager)
         type(found).__exit__(found, type(error) if error else None, error, None)
-        return ["value", None, []]
+        return ["value", None]
 
-    def _answer(self, value: Any, forms: list[Any], given: list[Any]) -> list[Any]:
+    def _answer(self, value: Any) -> list[Any]:
         awaited = type(value) is types.CoroutineType
-        encoded = self._encode(_settle(value))
-        return ["value", encoded, self._mutated(forms, given), *(["awaited"] if awaited else [])]
+        return ["value", self._encode(_settle(value)), *(["awaited"] if awaited else [])]
 
     def _fetch(self, name: str) -> list[Any]:
         """What a name of the module is, for a test file that imports it."""
@@ -128,48 +144,40 @@ class Candidate:
             return ["exception", [class_name(base) for base in found.__mro__]]
         if callable(found):
             return ["callable"]
-        return ["value", self._encode(found), []]
+        return ["value", self._encode(found)]
 
     def _content(self, form: Any) -> list[Any]:
-        """The plain list or dict that an object holds, in a list of one; None when it can say no such thing."""
+        """The plain list or dict that an object holds, in a tuple of one; None when it can say no such thing."""
         value = self._decode(form)
         kind = type(value)
         try:
             if hasattr(kind, "__next__"):
-                return ["value", None, []]
+                return ["value", None]
             keyed = hasattr(kind, "keys") and hasattr(kind, "__getitem__")
             items = list(itertools.islice(value.keys() if keyed else value, MAX_ITEMS + 1))
             if len(items) <= MAX_ITEMS:
-                return ["value", self._encode([{key: value[key] for key in items} if keyed else items]), []]
+                return ["value", self._encode(({key: value[key] for key in items} if keyed else items,))]
         except Exception:  # noqa: BLE001  the program's own methods may raise anything: then it holds no such thing
-            return ["value", None, []]
-        return ["value", None, []]
+            return ["value", None]
+        return ["value", None]
 
     def _plain(self, form: Any) -> list[Any]:
-        """In a list of one, the plain value that an object of a subclass of a plain type is; None for another."""
+        """In a tuple of one, the plain value that an object of a subclass of a plain type is; None for another."""
         value = self._decode(form)
         base = next((each for each in PLAIN if isinstance(value, each)), None)
-        return ["value", None if base is None else self._encode([base(value)]), []]
-
-    def _mutated(self, forms: list[Any], values: list[Any]) -> list[Any]:
-        """`[position, new form]` of each mutable argument that the program changed in place."""
-        changed = []
-        for position, (form, value) in enumerate(zip(forms, values, strict=True)):
-            if _is_mutable(value):
-                now = codec.encode(value, self._keep, factories=True)
-                if now != form:
-                    changed.append([position, now])
-        return changed
+        return ["value", None if base is None else self._encode((base(value),))]
 
     def _encode(self, value: Any) -> Any:
-        return codec.encode(value, self._keep)
+        return codec.encode(value, self._keep) if self._shared is None else self._shared.encode(value)
 
     def _keep(self, value: Any) -> list[Any]:
-        self._objects.append(value)
-        return ["o", len(self._objects) - 1, type(value).__name__[:60]]
+        handle = self._handles.setdefault(id(value), len(self._objects))
+        if handle == len(self._objects):
+            self._objects.append(value)  # kept for good, so that no other object ever has its id
+        return ["o", handle, type(value).__name__[:60]]
 
     def _decode(self, form: Any) -> Any:
-        return codec.decode(form, self._given)
+        return codec.decode(form, self._given) if self._shared is None else self._shared.decode(form)
 
     def _given(self, form: list[Any]) -> Any:
         if form[0] == "o":
@@ -183,9 +191,9 @@ class Candidate:
     def ask(self, callback: int, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Call a function of the test's, and serve what the test asks meanwhile."""
         named = {name: self._encode(value) for name, value in kwargs.items()}
-        self._channel.send(["callback", callback, [self._encode(arg) for arg in args], named])
+        self._send(["callback", callback, [self._encode(arg) for arg in args], named])
         while True:
-            match self._channel.receive():
+            match self._receive():
                 case ["returned", form]:
                     return self._decode(form)
                 case ["raised", number, names, forms]:
@@ -217,15 +225,6 @@ def _needs_instance(kind: type, method: str) -> bool:
     """Whether a method of a class is neither a class's nor a static one."""
     found = next((vars(base)[method] for base in kind.__mro__ if method in vars(base)), None)
     return not isinstance(found, classmethod | staticmethod)
-
-
-def _is_mutable(value: Any) -> bool:
-    kind = type(value)
-    if kind in (list, dict, set, bytearray) or (kind.__module__ == "numpy" and kind.__name__ == "ndarray"):
-        return True
-    collections = sys.modules.get("collections")
-    names = ("deque", "defaultdict", "Counter", "OrderedDict")
-    return any(getattr(collections, name, None) is kind for name in names)
 
 
 def _read_out(value: Any) -> Any:

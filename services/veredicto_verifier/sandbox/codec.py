@@ -12,7 +12,8 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-from veredicto_verifier.sandbox.arrays import array_of, array_parts
+from veredicto_verifier.sandbox import made
+from veredicto_verifier.sandbox.arrays import array_of, array_parts, is_array
 
 MAX_DEPTH = 200
 MAX_NODES = 1_000_000
@@ -45,13 +46,32 @@ def encode(value: Any, opaque: Callable[[Any], list[Any]], *, factories: bool = 
     Raises:
         CodecError: the value nests deeper than `MAX_DEPTH` (a cycle does) or holds more than `MAX_NODES` parts.
     """
-    return _Encoder(opaque, factories).encode(value, 0)
+    return Encoder(opaque, factories=factories).encode(value, 0)
 
 
-class _Encoder:
-    def __init__(self, opaque: Callable[[Any], list[Any]], factories: bool) -> None:
+class Encoder:
+    """Encodes the values of one message, whose parts are counted together.
+
+    Args:
+        opaque, factories: see `encode`.
+        reference: gives the number of a mutable container at a depth, which then stands for it as `["=", number]`;
+            None where its content is to be sent in its place.
+    """
+
+    def __init__(
+        self,
+        opaque: Callable[[Any], list[Any]],
+        *,
+        factories: bool,
+        reference: Callable[[Any, int], int | None] | None = None,
+    ) -> None:
         self._opaque = opaque
         self._factories = factories
+        self._reference = reference
+        self._nodes = 1
+
+    def begin(self) -> None:
+        """Count the parts of another message."""
         self._nodes = 1
 
     def _claim(self, parts: int) -> None:
@@ -61,6 +81,7 @@ class _Encoder:
             raise CodecError(f"the value has more than {MAX_NODES} parts")
 
     def encode(self, value: Any, depth: int) -> Any:
+        """The form of a value at a depth, see `encode` of the module."""
         if depth > MAX_DEPTH:
             raise CodecError(f"the value is nested deeper than {MAX_DEPTH}")
         kind: type = type(value)
@@ -68,6 +89,15 @@ class _Encoder:
             return value
         if kind is int:
             return value if -_EXACT <= value <= _EXACT else ["i", hex(value)]
+        if self._reference is not None and is_mutable(value):
+            number = self._reference(value, depth)
+            if number is not None:
+                return ["=", number]
+        return self.content(value, depth)
+
+    def content(self, value: Any, depth: int) -> Any:
+        """The form of what a container at a depth holds, or of another value that is no plain scalar."""
+        kind: type = type(value)
         tag = _SEQUENCES.get(kind)
         if tag is not None:
             self._claim(len(value))
@@ -144,6 +174,21 @@ _LIBRARY: dict[tuple[str, str], str] = {
 }
 
 
+_MUTABLE = (list, dict, set, bytearray)
+_MUTABLE_TAGS = frozenset("COdq")
+
+
+def is_mutable(value: Any) -> bool:
+    """Whether a value is a plain container that can be changed in place."""
+    kind = type(value)
+    if kind in _MUTABLE:
+        return True
+    name = _LIBRARY.get((kind.__module__, kind.__qualname__))
+    if name in _MUTABLE_TAGS:
+        return getattr(sys.modules.get(kind.__module__), kind.__qualname__, None) is kind
+    return is_array(value)
+
+
 def _timezone() -> type:
     from datetime import timezone
 
@@ -162,7 +207,7 @@ def decode(form: Any, opaque: Callable[[list[Any]], Any]) -> Any:
     """
     try:
         return _decode(form, opaque, 0)
-    except (TypeError, ValueError, KeyError, OverflowError, ArithmeticError, AttributeError, RecursionError) as error:
+    except made.NOT_MADE as error:
         raise CodecError("a frame does not hold an encoded value") from error
 
 
@@ -177,20 +222,22 @@ def _decode(form: Any, opaque: Callable[[list[Any]], Any], depth: int) -> Any:
         return _CONTAINERS[tag](_decode(item, opaque, depth + 1) for item in _list(items))
     if tag in ("d", "C", "O"):
         (pairs,) = parts
-        return _mapping(tag, [(_decode(k, opaque, depth + 1), _decode(v, opaque, depth + 1)) for k, v in _list(pairs)])
+        return made.mapping(
+            tag, [(_decode(k, opaque, depth + 1), _decode(v, opaque, depth + 1)) for k, v in _list(pairs)]
+        )
     if tag == "na":
         name, shape, items = parts
         return array_of(name, shape, [_decode(item, opaque, depth + 1) for item in _list(items)])
     if tag == "dd":
         factory, pairs = parts
-        return _defaultdict(factory, _decode(["d", pairs], opaque, depth))
+        return made.defaultdict(factory, _decode(["d", pairs], opaque, depth))
     if tag == "q":
         items, maxlen = parts
-        return _deque([_decode(item, opaque, depth + 1) for item in _list(items)], maxlen)
+        return made.deque([_decode(item, opaque, depth + 1) for item in _list(items)], maxlen)
     if tag in ("r", "s"):
         start, stop, step = (_decode(part, opaque, depth + 1) for part in parts)
         return (range if tag == "r" else slice)(start, stop, step)
-    scalar = _SCALARS.get(tag)
+    scalar = made.SCALARS.get(tag)
     return opaque(form) if scalar is None else scalar(*parts)
 
 
@@ -203,67 +250,28 @@ def _list(value: Any) -> list[Any]:
     return value
 
 
-def _mapping(tag: str, pairs: list[tuple[Any, Any]]) -> Any:
-    import collections
+def empty(form: Any, opaque: Callable[[list[Any]], Any]) -> Any:
+    """A new container of a form's kind, which `fill` fills; an array is whole.
 
-    if tag == "C":
-        return collections.Counter(dict(pairs))
-    return collections.OrderedDict(pairs) if tag == "O" else dict(pairs)
-
-
-def _defaultdict(factory: str, content: dict[Any, Any]) -> Any:
-    import collections
-
-    return collections.defaultdict(_builtin_type(factory), content)
-
-
-def _deque(items: list[Any], maxlen: int | None) -> Any:
-    import collections
-
-    return collections.deque(items, maxlen)
+    Raises:
+        CodecError: the form is none of a container that can be changed.
+    """
+    try:
+        tag, *parts = form
+        if tag == "na" and parts[1] is not None:
+            return _decode(form, opaque, 0)
+        return made.EMPTY[tag](*parts)
+    except made.NOT_MADE as error:
+        raise CodecError("a frame does not hold a container") from error
 
 
-def _decimal(text: str) -> Any:
-    import decimal
+def fill(container: Any, form: Any, opaque: Callable[[list[Any]], Any]) -> None:
+    """Make a container hold what a form of its kind holds.
 
-    return decimal.Decimal(text)
-
-
-def _fraction(numerator: str, denominator: str) -> Any:
-    import fractions
-
-    return fractions.Fraction(int(numerator, 16), int(denominator, 16))
-
-
-def _moment(kind: str, text: str) -> Any:
-    import datetime
-
-    return getattr(datetime, kind).fromisoformat(text)
-
-
-def _timedelta(days: int, seconds: int, microseconds: int) -> Any:
-    import datetime
-
-    return datetime.timedelta(days, seconds, microseconds)
-
-
-def _builtin_type(name: str) -> Any:
-    found = getattr(builtins, name, None)
-    if type(found) is not type:
-        raise CodecError("a frame names a type that is not built in")
-    return found
-
-
-_SCALARS: dict[Any, Callable[..., Any]] = {
-    "i": lambda text: int(text, 16),
-    "b": bytes.fromhex,
-    "B": bytearray.fromhex,
-    "c": complex,
-    "T": _builtin_type,
-    "D": _decimal,
-    "Q": _fraction,
-    "dt": lambda text: _moment("datetime", text),
-    "da": lambda text: _moment("date", text),
-    "ti": lambda text: _moment("time", text),
-    "td": _timedelta,
-}
+    Raises:
+        CodecError: the form is not one that `Encoder.content` makes of such a container.
+    """
+    try:
+        made.replace(container, _decode(form, opaque, 0))
+    except made.NOT_MADE as error:
+        raise CodecError("a frame does not hold what a container may hold") from error

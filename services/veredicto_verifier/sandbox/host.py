@@ -7,6 +7,7 @@ once, to the judge, with the judge's nonce: what each test did, how often it cal
 from __future__ import annotations
 
 import builtins
+import contextlib
 import sys
 import types
 from typing import Any
@@ -91,14 +92,9 @@ class Suite:
         return None
 
     def _bound(self, name: str) -> Any:
-        """A stand-in for a name of the program's; for an exception class one that `except` takes."""
-        if name[:1].isupper():
-            try:
-                found = self._connection.fetch(name)
-            except Exception:  # noqa: BLE001  the program lacks it, or raises: the test that uses it will meet that
-                found = None
-            if isinstance(found, type) and issubclass(found, Exception):
-                return found
+        """What a name of the program's stands for: a value, an exception class that `except` takes, or a stand-in."""
+        with contextlib.suppress(Exception, Lost):  # the test that uses the name will meet what is wrong with it
+            return self._connection.fetch(name)
         return Global(self._connection, name)
 
     def run(self, tests: list[list[Any]]) -> list[list[Any]]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import secrets
-from collections import deque
 from collections.abc import Callable
 from typing import Any, Literal
 
@@ -11,6 +10,7 @@ from veredicto_verifier.sandbox import codec
 from veredicto_verifier.sandbox.channel import BadFrame, Channel, ChannelClosed, FrameTooLarge
 from veredicto_verifier.sandbox.raised import Ended, Lost, exception_class
 from veredicto_verifier.sandbox.remote import Remote, Witness, handle_of, witness_of
+from veredicto_verifier.sandbox.sharing import Shared
 
 
 class Connection:
@@ -23,6 +23,7 @@ class Connection:
 
     def __init__(self, channel: Channel, *, awaits: bool = False) -> None:
         self._channel = channel
+        self._shared = Shared(0, self._opaque_form, self._remote)
         self._awaits = awaits
         self._exceptions: dict[str, type[Exception]] = {}
         self._callbacks: list[Callable[..., Any]] = []
@@ -38,12 +39,15 @@ class Connection:
         self.num_changes = 0
         """How often something was asked that may change an object of the program."""
         self._asked: set[Witness] = set()
+        self._remotes: dict[int, Remote] = {}
+        """The stand-ins that the running test has, by handle: one object is one stand-in."""
 
     def begin(self) -> None:
         """Forget what the last test did."""
         self.num_calls = 0
         self.raised = None
         self._asked = set()
+        self._remotes = {}
 
     @property
     def leans_on_nothing(self) -> bool:
@@ -54,7 +58,7 @@ class Connection:
         """Call the program's entry point."""
         forms = [self._encode(arg) for arg in args]
         named = {name: self._encode(value) for name, value in kwargs.items()}
-        value = self._ask("call", [entry, forms, named], (*args, *kwargs.values()))
+        value = self._ask("call", [entry, forms, named])
         if isinstance(value, Remote) and entry.rpartition(".")[2][:1].isupper():
             witness_of(value).is_object = True  # the author calls it by the name of a class
         return value
@@ -63,12 +67,12 @@ class Connection:
         """Apply an operation to objects that stayed with the program."""
         named = {key: self._encode(value) for key, value in kwargs.items()}
         operands = [self._encode(arg) for arg in args]
-        return self._ask("operate", [name, operands, named], (*args, *kwargs.values()))
+        return self._ask("operate", [name, operands, named])
 
     def leave(self, remote: Remote, error: BaseException | None) -> None:
         """Leave a `with` block over an object of the program, by an exception if there is one."""
         names = [] if error is None else [base.__name__ for base in type(error).__mro__]
-        self._ask("exit", [self._encode(remote), names, self._error_args(error)], ())
+        self._ask("exit", [self._encode(remote), names, self._error_args(error)])
 
     def content(self, remote: Remote, kind: Literal["content", "plain"] = "content") -> Any:
         """The plain value that an object stands for (`content`: a list or dict), or is a subclass's; None for none.
@@ -81,7 +85,7 @@ class Connection:
             witness.as_of = self.num_changes
         if kind not in witness.told:
             witness.told[kind] = None
-            match self._ask(kind, [self._encode(remote)], ()):
+            match self._ask(kind, [self._encode(remote)]):
                 case [dict() | list() as content]:
                     witness.told[kind] = content
                 case [tuple() | set() | frozenset() | str() | bytes() | int() | float() as value] if kind == "plain":
@@ -100,9 +104,9 @@ class Connection:
         Raises:
             AttributeError: the program does not define it.
         """
-        return self._ask("fetch", [name], (), name)
+        return self._ask("fetch", [name], name)
 
-    def _ask(self, kind: str, request: list[Any], args: tuple[Any, ...], name: str = "") -> Any:
+    def _ask(self, kind: str, request: list[Any], name: str = "") -> Any:
         if self.broken is not None:
             raise Lost(self.broken)
         self.num_calls += 1
@@ -110,7 +114,7 @@ class Connection:
         if kind in ("call", "exit") or (kind == "operate" and request[0] in _CHANGING):
             self.num_changes += 1
         try:
-            return self._exchange([kind, self._number, *request], args, name)
+            return self._exchange([kind, self._number, *request], name)
         except ChannelClosed as error:
             self.broken = "lost"
             raise Lost(self.broken) from error
@@ -118,12 +122,25 @@ class Connection:
             self.broken = "protocol"
             raise Lost(self.broken) from error
 
-    def _exchange(self, request: list[Any], args: tuple[Any, ...], name: str) -> Any:
-        self._channel.send(request)
-        reply = self._channel.receive()
+    def _send(self, message: list[Any]) -> None:
+        # What changed is told before it is forgotten here: the program may still hold it.
+        self._channel.send(["shared", self._shared.updates(), self._shared.release(), message])
+
+    def _receive(self) -> list[Any]:
+        match self._channel.receive():
+            case ["shared", updates, [str(kind), *rest]]:
+                self._shared.apply(updates)
+                return [kind, *rest]
+            case ["unsendable", *rest]:
+                return ["unsendable", *rest]
+        raise BadFrame("a message without what it says of shared containers")
+
+    def _exchange(self, request: list[Any], name: str) -> Any:
+        self._send(request)
+        reply = self._receive()
         while reply[0] == "callback":
-            self._channel.send(self._run_callback(reply))
-            reply = self._channel.receive()
+            self._send(self._run_callback(reply))
+            reply = self._receive()
         if reply[1:2] != [request[1]]:
             raise BadFrame("an answer to another question")
         match [reply[0], *reply[2:]]:
@@ -131,9 +148,7 @@ class Connection:
                 return Global(self, name)
             case ["exception", [str(first), *_] as names] if name:
                 return self._exceptions.setdefault(first, exception_class([n for n in names if type(n) is str]))
-            case ["value", form, list(mutated), *awaited]:
-                for position, changed in (_pair(item, len(args)) for item in mutated):
-                    _replace_content(args[position], self._decode(changed))
+            case ["value", form, *awaited]:
                 value = self._decode(form)
                 return _coroutine(value) if awaited and self._awaits else value
             case ["unsendable", _]:
@@ -179,7 +194,7 @@ class Connection:
             return [str(error)[:200]]
 
     def _encode(self, value: Any) -> Any:
-        return codec.encode(value, self._opaque_form, factories=True)
+        return self._shared.encode(value)
 
     def _opaque_form(self, value: Any) -> list[Any]:
         if isinstance(value, Remote):
@@ -192,12 +207,12 @@ class Connection:
         raise TypeError(f"a test passes a {type(value).__name__}, which cannot cross to the program")
 
     def _decode(self, form: Any) -> Any:
-        return codec.decode(form, self._remote)
+        return self._shared.decode(form)
 
     def _remote(self, form: list[Any]) -> Any:
         match form:
             case ["o", int(handle), str(type_name)]:
-                return Remote(self, handle, type_name)
+                return self._remotes.setdefault(handle, Remote(self, handle, type_name))
         raise codec.CodecError("a frame does not hold an encoded value")
 
     def _equals_anything(self, remote: Remote) -> bool:
@@ -232,29 +247,6 @@ def _is_like(plain: Any, other: Any) -> bool:
 
 async def _coroutine(value: Any) -> Any:
     return value
-
-
-def _pair(item: Any, length: int) -> tuple[int, Any]:
-    match item:
-        case [int(position), changed] if 0 <= position < length:
-            return position, changed
-    raise BadFrame("the program changed an argument that does not exist")
-
-
-def _replace_content(target: Any, changed: Any) -> None:
-    """Make a mutable argument of the test's hold what the program left in its copy."""
-    if type(target) is not type(changed):
-        return
-    if isinstance(target, list | bytearray):
-        target[:] = changed
-    elif isinstance(target, dict | set):
-        target.clear()
-        target.update(changed)
-    elif isinstance(target, deque):
-        target.clear()
-        target.extend(changed)
-    elif target.shape == changed.shape:  # nothing else crosses as changed than an array of numpy
-        target[...] = changed
 
 
 class Global:

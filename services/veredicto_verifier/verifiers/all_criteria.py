@@ -168,7 +168,7 @@ def _close(task: Any) -> None:
 
 VERIFIER: Final = Verifier(
     name="all",
-    version="1.10.0",
+    version="1.11.0",
     lane="light",
     spec=AllSpec,
     auto=lambda _spec: "completion",

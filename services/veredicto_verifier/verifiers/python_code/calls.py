@@ -214,7 +214,7 @@ def _returned(reply: list[Any], flags: set[str], *, hidden: bool) -> Any:
         LimitExceeded: the program ran out of memory.
     """
     match reply:
-        case ["value", form, _, *_]:
+        case ["value", form, *_]:
             try:
                 got = codec.decode(form, _opaque)
             except codec.CodecError as error:
