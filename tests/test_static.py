@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import ast
+from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.serving import RunningService
 from veredicto_verifier.errors import TaskFault
 from veredicto_verifier.judging import judge
 from veredicto_verifier.registry import VERIFIERS
 from veredicto_verifier.specs import parse_spec
 from veredicto_verifier.verifier import Answer, Completion, Context, Grade
-from veredicto_verifier.verifiers.static_code import python_source, sql_source
+from veredicto_verifier.verifiers.static_code import lint, python_source, sql_source
 from veredicto_verifier.verifiers.static_code.outcome import Fault
 from veredicto_verifier.verifiers.static_code.spec import Rule
 
@@ -158,3 +160,78 @@ def test_a_configuration_beside_the_worker_changes_nothing(tmp_path: Any, monkey
     task = verifier.prepare(spec, Context())
     grade, _answer = judge(verifier, task, spec, Completion("import os\nprint(1)"))
     assert [check.code for check in grade.checks if not check.passed] == ["static.lint"]
+
+
+LINTED = ["E9", "F", "W", "B"]
+ODD = [
+    "import os  # noqa\n",
+    "# ruff: noqa\nimport os\n",
+    "# ruff: noqa: F401\nimport os\n",
+    "\ufeffimport os\n",
+    "import os\r\nx = 1\r\n",
+    "x = '\0'\n",
+    "x = '\ud800'\n",
+    "#!/usr/bin/env python\nimport sys\n",
+    "# -*- coding: latin-1 -*-\nimport os\n",
+    "from __future__ import annotations\nimport answer\n",
+    "x = (\n",
+    "",
+    "\n".join(f"import m{i}" for i in range(20)),
+]
+
+
+def as_alone(sources: list[str]) -> None:
+    together = lint.batch(sources, LINTED)
+    assert together.keys() == {lint.key(source) for source in sources}
+    for source in sources:
+        if not isinstance(python_source.parse(source), Fault):
+            assert together[lint.key(source)].broken == lint.report(source, LINTED, 60).broken
+
+
+def test_programs_that_are_linted_together_are_judged_as_alone() -> None:
+    as_alone(ODD)
+
+
+@settings(max_examples=10)
+@given(st.lists(st.lists(WORDS, max_size=12).map("".join), min_size=2, max_size=6, unique=True))
+def test_any_programs_that_are_linted_together_are_judged_as_alone(sources: list[str]) -> None:
+    as_alone(sources)
+
+
+def test_what_cannot_be_linted_together_is_left_to_be_linted_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    sources = ["import os\n", "x = 1\n"]
+    assert len(lint.batch(sources, ["F"])) == 2
+    assert lint.batch(sources[:1], ["F"]) == {}
+    for family in ("ALL", "INP", "INP001", "EXE002"):
+        assert lint.batch(sources, [family]) == {}
+    long = "x = 1\n" * (lint.BATCH_CHARS // 6)
+    assert lint.batch([*sources, long], ["F"]).keys() == set(map(lint.key, sources))
+    monkeypatch.setattr(lint, "BATCH_SECONDS", 1e-3)
+    assert lint.batch(sources, ["F"]) == {}
+
+
+def test_one_request_starts_one_linter_for_each_worker_and_every_item_has_its_own_verdict(
+    service: RunningService,
+) -> None:
+    spec = {"language": "python", "pyflakes": "off", "lint": ["F"]}
+
+    def posted(programs: list[str]) -> list[tuple[Any, Any]]:
+        results = service.score([{"completion": one, "task": {"verifier": "static", "spec": spec}} for one in programs])
+        return [(result["reward"], result["checks"]) for result in results]
+
+    def faults_of_children() -> int:
+        stats = [
+            Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split() for pid in service.worker_pids("light")
+        ]
+        return sum(int(stat[8]) for stat in stats)
+
+    programs = [f"import os\nx = {i}\n" if i % 3 else f"x = {i}\n" for i in range(64)]
+    posted(["x = 'warm'\n"] * 2)
+    before = faults_of_children()
+    alone = [posted([f"{program}# alone\n"])[0] for program in programs[:8]]
+    between = faults_of_children()
+    together = posted(programs)
+    after = faults_of_children()
+    assert [reward for reward, _ in together] == [0.0 if i % 3 else 1.0 for i in range(64)]
+    assert together[:8] == alone
+    assert after - between < (between - before)  # for 64 programs less than for 8 alone

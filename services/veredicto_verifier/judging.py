@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
@@ -29,3 +31,15 @@ def judge(verifier: Verifier[Any, Any], task: Any, spec: Spec, completion: Compl
         return Grade(passed=False, checks=(check,)), None
     grade = verifier.grade(task, answer)
     return replace(grade, flags=(*answer.flags, *grade.flags)), answer.text
+
+
+def look_ahead(verifier: Verifier[Any, Any], task: Any, spec: Spec, completions: Sequence[Completion]) -> None:
+    """Show a verifier the answers that it is about to grade."""
+    if verifier.look_ahead is not None and verifier.looks_ahead(spec):
+        verifier.look_ahead(task, list(_answers(verifier, spec, completions)))
+
+
+def _answers(verifier: Verifier[Any, Any], spec: Spec, completions: Sequence[Completion]) -> Iterator[Answer]:
+    for completion in completions:
+        with suppress(ExtractionFault):  # whoever grades it will say so
+            yield take_answer(verifier, spec, completion)

@@ -20,6 +20,8 @@ from veredicto_verifier.worker import Died, Job, Worker
 
 log = structlog.get_logger(__name__)
 
+MAX_AHEAD = 64
+"""Items of one task that a worker is shown at once."""
 START_TRIES = 5
 """Workers that may fail to start in a row before an item is given up as our failure."""
 NO_WORKER = infra_error(
@@ -33,8 +35,17 @@ class _Ticket:
     submitted: float
     done: asyncio.Future[Verdict]
     queue_ms: float = 0.0
+    group: _Group | None = None
     twins: list[_Ticket] = field(default_factory=list)
     """Tickets of the same batch for the same answer, which wait for this one's verdict."""
+
+
+@dataclass(slots=True)
+class _Group:
+    """Tickets of one request and task that a worker does well to see at once, and the workers that have."""
+
+    tickets: list[_Ticket]
+    shown: set[int] = field(default_factory=set)
 
 
 @dataclass(slots=True)
@@ -97,7 +108,9 @@ class Scheduler:
             )
         self._pending += len(jobs)
         tickets = [self._ticket(job) for job in jobs]
-        for ticket in _without_twins(tickets):
+        run = _without_twins(tickets)
+        _group(run)
+        for ticket in run:
             self.lanes[ticket.job.lane].queue.put_nowait(ticket)
         return [ticket.done for ticket in tickets]
 
@@ -159,7 +172,7 @@ class _Lane:
         served = False
         try:
             worker = self.workers.pop(slot, None) or await self._fresh()
-            reply = await worker.score(ticket.job)
+            reply = await worker.score(ticket.job, _ahead(ticket, worker))
             if isinstance(reply, Died):
                 self.counts.restarted(reply.cause)
                 log.warning("worker died", lane=self.name, signal=reply.signal, killed_for=reply.ours, err=reply.stderr)
@@ -237,3 +250,25 @@ def _without_twins(tickets: Sequence[_Ticket]) -> list[_Ticket]:
         else:
             first[twin].twins.append(ticket)
     return run
+
+
+def _group(tickets: Sequence[_Ticket]) -> None:
+    """Put together, at most `MAX_AHEAD` at a time, the tickets of a task whose verifier looks ahead."""
+    by_task: dict[str, list[_Ticket]] = {}
+    for ticket in tickets:
+        if ticket.job.looks_ahead:
+            by_task.setdefault(ticket.job.task, []).append(ticket)
+    for waiting in by_task.values():
+        for start in range(0, len(waiting), MAX_AHEAD):
+            group = _Group(waiting[start : start + MAX_AHEAD])
+            for ticket in group.tickets:
+                ticket.group = group
+
+
+def _ahead(ticket: _Ticket, worker: Worker) -> list[Job]:
+    """The jobs of a ticket's group that are still to be judged, for a worker that has not seen the group."""
+    group = ticket.group
+    if group is None or worker.pid in group.shown:
+        return []
+    group.shown.add(worker.pid)
+    return [other.job for other in group.tickets if not other.done.done()]

@@ -40,6 +40,7 @@ class ResolvedTask:
     lane: Lane
     wall_s: float
     fixtures: Mapping[str, Fixture]
+    looks_ahead: bool
     category: str | None = None
 
 
@@ -165,10 +166,10 @@ class Scorer:
         if fixtures is None:
             fixtures = self._shelf.fixtures(fixture_names(name, spec, VERIFIERS))
         canonical = canonical_task(name, spec, {key: fixture.digest for key, fixture in fixtures.items()})
-        lane, wall_s = _needs(name, spec)
+        lane, wall_s, looks_ahead = _needs(name, spec)
         digest = task_digest(canonical)
         exact = hashlib.sha256(json.dumps([digest, raw], sort_keys=True).encode()).hexdigest()
-        return ResolvedTask(name, raw, canonical, digest, exact, lane, wall_s, fixtures, category)
+        return ResolvedTask(name, raw, canonical, digest, exact, lane, wall_s, fixtures, looks_ahead, category)
 
 
 def refused(refusal: Refusal) -> Verdict:
@@ -212,19 +213,23 @@ def _job(task: ResolvedTask, completion: Completion, twin: bytes | None = None) 
         completion=completion.text,
         calls=completion.calls,
         fixtures=task.fixtures,
+        looks_ahead=task.looks_ahead,
         twin=twin,
     )
 
 
-def _needs(name: str, spec: Spec) -> tuple[Lane, float]:
-    """The heaviest lane of a task and its criteria, and the sum of their wall limits in seconds."""
+def _needs(name: str, spec: Spec) -> tuple[Lane, float, bool]:
+    """Of a task and its criteria: the heaviest lane, the wall limits in seconds together, whether any looks ahead."""
     verifier = VERIFIERS[name]
     lane, wall_s = verifier.lane, spec.limits.wall_seconds
-    for child, child_raw in verifier.children(spec):
-        child_lane, child_wall_s = _needs(child, parse_spec(child, child_raw, VERIFIERS))
+    children = [(child, parse_spec(child, raw, VERIFIERS)) for child, raw in verifier.children(spec)]
+    looks_ahead = not children and verifier.looks_ahead(spec)
+    for child, child_spec in children:
+        child_lane, child_wall_s, child_looks = _needs(child, child_spec)
         lane = max(lane, child_lane, key=WEIGHT.__getitem__)
         wall_s += child_wall_s
-    return lane, wall_s
+        looks_ahead = looks_ahead or child_looks
+    return lane, wall_s, looks_ahead
 
 
 def _cache_key(exact: str, completion: Completion) -> bytes:

@@ -189,6 +189,11 @@ class Verifier(Generic[SpecT, TaskT]):
     """A completion that passes `example`."""
     bad: str
     """A completion that `example` must refuse."""
+    look_ahead: Callable[[TaskT, Sequence[Answer]], None] | None = None
+    """Sees the answers to a task that wait together before each is graded: it may do at once what costs more one by
+    one, and keep it with the task. No verdict may depend on it."""
+    looks_ahead: Callable[[SpecT], bool] = lambda _spec: False
+    """Whether a spec has anything for `look_ahead` to do."""
     sources: tuple[str, ...] = ()
     """Modules beside the verifier's own that can change a verdict (folders are walked)."""
     distributions: tuple[str, ...] = ()

@@ -9,7 +9,7 @@ import signal
 import sys
 import time
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -45,26 +45,31 @@ class Job:
     completion: str
     calls: tuple[ToolCall, ...] = ()
     fixtures: Mapping[str, Fixture] = field(default_factory=dict)
+    looks_ahead: bool = False
+    """Whether the worker does well to see at once the answers to this task that wait together."""
     twin: bytes | None = None
     """Equal only for the same task and completion: jobs of one batch with the same `twin` may share a verdict."""
 
-    def frame(self) -> bytes:
-        """The job as it crosses to the worker."""
+    def frame(self, ahead: Sequence[Job] = ()) -> bytes:
+        """The job as it crosses to the worker, with the jobs of the same task that wait."""
         fixtures = {
             name: {"path": str(f.path), "digest": f.digest, "cache": f.cache and str(f.cache)}
             for name, f in self.fixtures.items()
         }
-        calls = [{"name": call.name, "arguments": call.arguments, "id": call.id} for call in self.calls]
         return frames.encode(
             {
                 "verifier": self.verifier,
                 "spec": self.spec,
                 "task": self.task,
-                "completion": self.completion,
-                "calls": calls,
+                **self._written(),
+                "ahead": [job._written() for job in ahead],
                 "fixtures": fixtures,
             }
         )
+
+    def _written(self) -> dict[str, Any]:
+        calls = [{"name": call.name, "arguments": call.arguments, "id": call.id} for call in self.calls]
+        return {"completion": self.completion, "calls": calls}
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,10 +141,15 @@ class Worker:
         """Process id."""
         return self._process.pid
 
-    async def score(self, job: Job) -> dict[str, Any] | Died:
-        """Judge one item; the reply of the worker loop, or how the worker died."""
+    async def score(self, job: Job, ahead: Sequence[Job] = ()) -> dict[str, Any] | Died:
+        """Judge one item; the reply of the worker loop, or how the worker died.
+
+        Args:
+            job: the item.
+            ahead: items of the same task, itself included, that the worker may look at together first.
+        """
         phase = "grade"
-        if not await self._write(job.frame()):
+        if not await self._write(job.frame(ahead)):
             return await self._died(phase)
         clock = _NetClock(self.pid, self.lane)
         allowance = job.wall_s + GRACE_SECONDS

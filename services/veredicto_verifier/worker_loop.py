@@ -22,14 +22,14 @@ import time
 import traceback
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any, BinaryIO
 
 from veredicto_verifier import frames
 from veredicto_verifier.errors import InfraFault, LimitExceeded, TaskFault
-from veredicto_verifier.judging import judge
+from veredicto_verifier.judging import judge, look_ahead
 from veredicto_verifier.lanes import LANES
 from veredicto_verifier.registry import VERIFIERS
 from veredicto_verifier.specs import parse_spec
@@ -137,10 +137,13 @@ def _score(job: dict[str, Any], tasks: TaskCache, send: Send, progress: dict[str
         with _limited(_allowance(spec.limits)):
             task.reopen()
         send({"phase": "grade"})
-    calls = tuple(ToolCall(**call) for call in job["calls"])
+    if job["ahead"]:
+        send({"phase": "prepare"})
+        _look_ahead(verifier, task, spec, job["ahead"])
+        send({"phase": "grade"})
     started, cpu_before = time.perf_counter(), time.process_time()
     with _limited(spec.limits):
-        grade, answer = judge(verifier, task, spec, Completion(job["completion"], calls))
+        grade, answer = judge(verifier, task, spec, _completion(job))
     cpu = time.process_time() - cpu_before + grade.cpu_s
     near = spec.limits.cpu_s / 2 <= cpu <= spec.limits.cpu_s * 2
     flags = (*grade.flags, Flag("near_limit", "CPU use within [1/2, 2] x the limit")) if near else grade.flags
@@ -154,6 +157,16 @@ def _score(job: dict[str, Any], tasks: TaskCache, send: Send, progress: dict[str
         "answer_class": grade.answer_class,
         "exec_ms": round((time.perf_counter() - started) * 1e3, 3),
     }
+
+
+def _look_ahead(verifier: Verifier[Any, Any], task: Any, spec: Spec, ahead: list[dict[str, Any]]) -> None:
+    # What runs out of time or memory here is no item's fault: each is graded alone then.
+    with suppress(LimitExceeded, MemoryError), _limited(_allowance(spec.limits)):
+        look_ahead(verifier, task, spec, [_completion(one) for one in ahead])
+
+
+def _completion(written: dict[str, Any]) -> Completion:
+    return Completion(written["completion"], tuple(ToolCall(**call) for call in written["calls"]))
 
 
 def _prepare(verifier: Verifier[Any, Any], job: dict[str, Any]) -> tuple[Spec, Any]:

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Final
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_validator
 
 from veredicto_verifier.errors import TaskFault
-from veredicto_verifier.judging import judge
+from veredicto_verifier.judging import judge, look_ahead
 from veredicto_verifier.specs import parse_spec
 from veredicto_verifier.verifier import Answer, Check, Context, Flag, Grade, Spec, Verifier, reward
 
@@ -109,6 +109,12 @@ def grade(task: AllTask, answer: Answer) -> Grade:
     )
 
 
+def look_ahead_all(task: AllTask, answers: Sequence[Answer]) -> None:
+    """Show every criterion the answers that it is about to grade."""
+    for part in task.parts:
+        look_ahead(part.verifier, part.task, part.spec, [answer.completion for answer in answers])
+
+
 def children(spec: AllSpec) -> list[tuple[str, dict[str, Any]]]:
     """Each criterion's verifier and raw spec; what it does not set itself of `INHERITED` comes from `all`."""
     inherited = {name: getattr(spec, name) for name in INHERITED if name in spec.model_fields_set}
@@ -168,12 +174,14 @@ def _close(task: Any) -> None:
 
 VERIFIER: Final = Verifier(
     name="all",
-    version="1.11.0",
+    version="1.12.0",
     lane="light",
     spec=AllSpec,
     auto=lambda _spec: "completion",
     prepare=prepare,
     grade=grade,
+    look_ahead=look_ahead_all,
+    looks_ahead=lambda _spec: True,
     codes={
         "all.timeout": "judging ran out of time, twice",
         "all.memory": "judging ran out of memory, twice",

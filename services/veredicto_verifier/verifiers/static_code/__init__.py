@@ -5,14 +5,15 @@ This is no sandbox and no proof: a forbidden thing can hide behind `getattr`. Ru
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import Final
 
 from veredicto_verifier.errors import TaskFault
 from veredicto_verifier.verifier import Answer, Check, Context, Grade, Verifier
 from veredicto_verifier.verifiers.static_code import python_source, sql_source
-from veredicto_verifier.verifiers.static_code.lint import check_selectors, report
-from veredicto_verifier.verifiers.static_code.outcome import Fault
+from veredicto_verifier.verifiers.static_code.lint import Report, batch, check_selectors, key, report
+from veredicto_verifier.verifiers.static_code.outcome import Fault, summary
 from veredicto_verifier.verifiers.static_code.spec import Rule, StaticSpec
 
 
@@ -23,6 +24,8 @@ class StaticTask:
     spec: StaticSpec
     require: tuple[Rule, ...]
     forbid: tuple[Rule, ...]
+    reports: dict[bytes, Report] = field(default_factory=dict)
+    """What ruff said of the programs that are judged next."""
 
 
 def prepare(spec: StaticSpec, _context: Context) -> StaticTask:
@@ -41,6 +44,13 @@ def prepare(spec: StaticSpec, _context: Context) -> StaticTask:
     if spec.lint:
         check_selectors(spec.lint)
     return StaticTask(spec, require, forbid)
+
+
+def look_ahead(task: StaticTask, answers: Sequence[Answer]) -> None:
+    """Lint together the programs that wait together."""
+    task.reports.clear()
+    readable = [answer.text for answer in answers if len(answer.text) <= python_source.MAX_CHARS]
+    task.reports.update(batch(readable, task.spec.lint))
 
 
 def grade(task: StaticTask, answer: Answer) -> Grade:
@@ -62,12 +72,12 @@ def _python(task: StaticTask, source: str) -> Grade:
         checks.append(_listed("static.names", code, python_source.complaints(tree, task.spec.pyflakes)))
     cpu_s = 0.0
     if task.spec.lint:
-        found = report(source, task.spec.lint, task.spec.limits.wall_seconds)
+        found = task.reports.get(key(source)) or report(source, task.spec.lint, task.spec.limits.wall_seconds)
         cpu_s = found.cpu_s
         if found.broken is None:
             checks.append(_failed("static.lint", "static.lint_crashed", "ruff died of the program, twice"))
         else:
-            checks.append(_listed("static.lint", "static.lint", list(found.broken)))
+            checks.append(_told("static.lint", "static.lint", found.broken))
     return _graded(task, checks, len(missing) + len(stubs), cpu_s)
 
 
@@ -109,10 +119,11 @@ def _unread(fault: Fault) -> Grade:
 
 
 def _listed(name: str, code: str, found: list[str]) -> Check:
-    if not found:
-        return Check(name, passed=True, score=1.0)
-    more = f" and {len(found) - 2} more" if len(found) > 2 else ""
-    return _failed(name, code, f"{'; '.join(one[:120] for one in found[:2])}{more}")
+    return _told(name, code, summary(found))
+
+
+def _told(name: str, code: str, reason: str) -> Check:
+    return _failed(name, code, reason) if reason else Check(name, passed=True, score=1.0)
 
 
 def _failed(name: str, code: str, reason: str) -> Check:
@@ -121,12 +132,14 @@ def _failed(name: str, code: str, reason: str) -> Check:
 
 VERIFIER: Final = Verifier(
     name="static",
-    version="1.2.1",
+    version="1.3.0",
     lane="light",
     spec=StaticSpec,
     auto=lambda spec: f"fence:{spec.language}",
     prepare=prepare,
     grade=grade,
+    look_ahead=look_ahead,
+    looks_ahead=lambda spec: bool(spec.lint),
     codes={
         "static.syntax": "the program does not compile, or the statement cannot be read",
         "static.too_large": "the program is too long",

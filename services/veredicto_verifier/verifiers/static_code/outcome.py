@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 
@@ -11,3 +12,9 @@ class Fault:
 
     code: str
     reason: str
+
+
+def summary(found: Sequence[str]) -> str:
+    """What was found, for a reason: the first two and how many more; empty for nothing."""
+    more = f" and {len(found) - 2} more" if len(found) > 2 else ""
+    return f"{'; '.join(one[:120] for one in found[:2])}{more}"
