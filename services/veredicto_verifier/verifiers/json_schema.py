@@ -199,7 +199,7 @@ def _failed(name: str, code: str, reason: str, score: float = 0.0) -> Check:
 
 VERIFIER: Final = Verifier(
     name="json",
-    version="1.4.0",
+    version="1.4.1",
     lane="light",
     spec=JsonSpec,
     auto=lambda _spec: "fence:json",

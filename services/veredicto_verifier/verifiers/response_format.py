@@ -136,7 +136,7 @@ _ASPECTS: Final[dict[str, Callable[[FormatTask, str], tuple[str, str] | None]]] 
 
 VERIFIER: Final = Verifier(
     name="format",
-    version="1.3.0",
+    version="1.3.1",
     lane="light",
     spec=FormatSpec,
     auto=lambda _spec: "completion",

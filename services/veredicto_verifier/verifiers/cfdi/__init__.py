@@ -46,7 +46,7 @@ def _data() -> Mapping[str, str]:
 
 VERIFIER: Verifier[CfdiSpec, CfdiTask] = Verifier(
     name="cfdi",
-    version="1.6.0",
+    version="1.6.1",
     lane="xml",
     spec=CfdiSpec,
     auto=lambda _spec: "rest",

@@ -97,7 +97,7 @@ def _stepped(spec: MathSpec, text: str) -> Check:
 
 VERIFIER: Final = Verifier(
     name="math",
-    version="3.2.0",
+    version="3.2.1",
     lane="light",
     spec=MathSpec,
     auto=lambda spec: "hash" if spec.profile == "strict" else "math",

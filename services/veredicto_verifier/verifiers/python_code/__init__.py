@@ -107,7 +107,7 @@ _WATCH = Watch(_passes)
 
 VERIFIER: Verifier[PythonSpec, PythonTask] = Verifier(
     name="python",
-    version="1.5.0",
+    version="1.5.1",
     lane="python",
     spec=PythonSpec,
     auto=lambda spec: "fence:python" if spec.language == "python" else "fence",

@@ -219,7 +219,7 @@ _ACCOUNTS = "CREATE TABLE accounts(id INTEGER, branch VARCHAR, balance DECIMAL(1
 
 VERIFIER: Verifier[SqlSpec, SqlTask] = Verifier(
     name="sql",
-    version="1.4.1",
+    version="1.4.2",
     lane="sql",
     spec=SqlSpec,
     auto=lambda _spec: "fence:sql",

@@ -59,7 +59,7 @@ def _gold(at: int, expected: ExpectedCall, offered: OfferedTool) -> Call:
 
 VERIFIER: Final = Verifier(
     name="tools",
-    version="1.3.0",
+    version="1.3.1",
     lane="light",
     spec=ToolsSpec,
     auto=lambda _spec: "calls",

@@ -24,7 +24,7 @@ EXAMPLE: Final = {
 
 VERIFIER: Final[Verifier[XmlSpec, XmlTask]] = Verifier(
     name="xml",
-    version="1.3.0",
+    version="1.3.1",
     lane="xml",
     spec=XmlSpec,
     auto=lambda _spec: "rest",
