@@ -141,6 +141,11 @@ def test_every_node_of_sqlglot_can_be_named() -> None:
     [
         ({"language": "python", "require": ["def:"]}, "$.require[0]"),
         ({"language": "python", "lint": ["f"]}, "$.lint[0]"),
+        ({"language": "python", "require": ["def:1a"]}, "$"),
+        ({"language": "python", "require": ["class:class"]}, "$"),
+        ({"language": "python", "forbid": ["import:os path"]}, "$"),
+        ({"language": "python", "forbid": ["call:os..system"]}, "$"),
+        ({"language": "python", "forbid": ["name:a.b"]}, "$"),
         ({"language": "python", "lint": ["QQQ1"]}, "$.lint"),
         ({"language": "sql", "forbid": ["node:Nothing"]}, "$.forbid[0]"),
         ({"language": "cobol"}, "$.language"),

@@ -21,6 +21,12 @@ ERRORS: Final = frozenset({"UndefinedName", "UndefinedLocal", "UndefinedExport",
 """Messages of pyflakes that mean a name which is not there; a star import hides them, so it counts as well."""
 
 IMPORTERS: Final = frozenset({"__import__", "importlib.import_module", "importlib.__import__"})
+BUILTINS: Final = frozenset({"builtins", "__builtins__"})
+NAMESPACES: Final = BUILTINS | {"sys.modules"}
+SCOPES: Final = frozenset({"globals", "locals", "vars"})
+"""Called without an argument they give every name in sight."""
+WAYS_OUT: Final = frozenset({"__globals__", "__builtins__", "__subclasses__", "__loader__", "f_globals", "f_builtins"})
+"""Attributes that lead to names which a program never writes."""
 
 Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 
@@ -110,8 +116,8 @@ class Program:
                 found.extend(f"{node.module}.{alias.name}" for alias in node.names)
             elif isinstance(node, ast.Call) and self.dotted(node.func) in IMPORTERS:
                 found.extend(_text_of(named_module(node)))
-            elif isinstance(node, ast.Subscript) and self.dotted(node.value) == "sys.modules":
-                found.extend(_text_of(node.slice))
+            elif self.dotted(_holder(node)) == "sys.modules":
+                found.extend(_key(node))
         return found
 
     @cached_property
@@ -124,6 +130,19 @@ class Program:
             if isinstance(node, ast.Call) and self.dotted(node.func) in IMPORTERS and _text_of(named_module(node))
         ]
         return len(means) > len(seen)
+
+    @cached_property
+    def reaches_unseen(self) -> bool:
+        """Whether it gets at modules or built-ins by a key that is worked out, or through a whole namespace."""
+        whole = [node for node in self.nodes if self.dotted(node) in NAMESPACES]
+        keyed = [node for node in self.nodes if self.dotted(_holder(node)) in NAMESPACES and _key(node)]
+        named = [node for node in self.nodes if isinstance(node, ast.Attribute) and self.dotted(node.value) in BUILTINS]
+        return len(whole) > len(keyed) + len(named) or any(map(self._opens_a_scope, self.nodes))
+
+    def _opens_a_scope(self, node: ast.AST) -> bool:
+        if isinstance(node, ast.Call):
+            return self.dotted(node.func) in SCOPES and not node.args and not node.keywords
+        return isinstance(node, ast.Attribute) and node.attr in WAYS_OUT
 
     @cached_property
     def suspects(self) -> set[str]:
@@ -189,9 +208,11 @@ def holds(program: Program, rule: Rule) -> bool:
 
 def may_hold(program: Program, rule: Rule) -> bool:
     """Whether a program holds what a rule forbids, or what could stand for it: `e = eval`, `__import__(name)`."""
-    if rule.kind == "call" and rule.name in program.suspects:
+    if rule.kind not in ("call", "import"):
+        return holds(program, rule)
+    if rule.name in program.suspects if rule.kind == "call" else program.imports_unseen:
         return True
-    return holds(program, rule) or (rule.kind == "import" and program.imports_unseen)
+    return holds(program, rule) or program.reaches_unseen
 
 
 def named_module(call: ast.Call) -> ast.AST | None:
@@ -203,6 +224,20 @@ def named_module(call: ast.Call) -> ast.AST | None:
 def _text_of(node: ast.AST | None) -> list[str]:
     """The text of a constant, as a list of one; empty for anything else."""
     return [node.value] if isinstance(node, ast.Constant) and isinstance(node.value, str) else []
+
+
+def _holder(node: ast.AST) -> ast.AST:
+    """What a subscript or a call of `get` takes something from; the node itself for any other."""
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "get":
+        return node.func.value
+    return node.value if isinstance(node, ast.Subscript) else node
+
+
+def _key(node: ast.AST) -> list[str]:
+    """The key by which it is taken, as a list of one; empty where the key is worked out."""
+    if isinstance(node, ast.Call):
+        return _text_of(node.args[0]) if node.args else []
+    return _text_of(node.slice) if isinstance(node, ast.Subscript) else []
 
 
 def _is_builtins(node: ast.AST) -> bool:

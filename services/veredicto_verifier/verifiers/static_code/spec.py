@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from dataclasses import dataclass
+from keyword import iskeyword
 from typing import Annotated, Final, Literal
 
 from pydantic import AfterValidator, Field, StringConstraints, model_validator
@@ -11,6 +12,7 @@ from pydantic import AfterValidator, Field, StringConstraints, model_validator
 from veredicto_verifier.verifier import Spec
 
 PYTHON_KINDS: Final = ("def", "class", "import", "call", "name", "attr", "node")
+DOTTED_KINDS: Final = ("def", "class", "import", "call")
 SQL_KINDS: Final = ("table", "column", "function", "node")
 
 
@@ -70,8 +72,8 @@ class StaticSpec(Spec):
             rule = Rule.read(text)
             if rule.kind not in kinds:
                 raise ValueError(f"`{rule.kind}:` is no rule for {self.language}; it has {', '.join(kinds)}")
-            if rule.kind == "node" and self.language == "python" and not _is_node(rule.name):
-                raise ValueError(f"`node:{rule.name[:60]}` names no class of Python's `ast`")
+            if self.language == "python":
+                _check_name(rule)
         if set(self.require) & set(self.forbid):
             raise ValueError("one rule is both in `require` and in `forbid`")
         if self.language == "sql" and self.lint:
@@ -79,6 +81,11 @@ class StaticSpec(Spec):
         return self
 
 
-def _is_node(name: str) -> bool:
-    found = getattr(ast, name, None)
-    return isinstance(found, type) and issubclass(found, ast.AST)
+def _check_name(rule: Rule) -> None:
+    """Refuse a name that no Python program can hold."""
+    found = getattr(ast, rule.name, None)
+    if rule.kind == "node" and not (isinstance(found, type) and issubclass(found, ast.AST)):
+        raise ValueError(f"`node:{rule.name[:60]}` names no class of Python's `ast`")
+    parts = rule.name.split(".") if rule.kind in DOTTED_KINDS else [rule.name]
+    if not all(part.isidentifier() and not iskeyword(part) for part in parts):
+        raise ValueError(f"`{rule.kind}:{rule.name[:60]}` is no name in Python")
