@@ -24,7 +24,8 @@ LRS = (1.25e-4, 2.5e-4, 5e-4)
 STAGES = 4
 MODES: dict[str, dict[str, Any]] = {
     "sync": {"mode": {"name": "sync"}, "grpo": {"loss": "grpo"}},
-    "staged": {"mode": {"name": "staged", "stages": STAGES}, "grpo": {"loss": "mu_grpo"}},
+    # Nobody waits for the first rewards of a stage, so that it is sampled in larger batches than the demo's.
+    "staged": {"mode": {"name": "staged", "stages": STAGES}, "grpo": {"loss": "mu_grpo", "generation_batch": 256}},
 }
 CLIPS: dict[str, tuple[str, ...]] = {
     "mu_grpo, as run": (),
