@@ -132,7 +132,7 @@ def _failed(name: str, code: str, reason: str) -> Check:
 
 VERIFIER: Final = Verifier(
     name="static",
-    version="1.3.0",
+    version="1.3.1",
     lane="light",
     spec=StaticSpec,
     auto=lambda spec: f"fence:{spec.language}",
