@@ -7,7 +7,9 @@ value; whatever it sends is believed only to be what the program answered.
 from __future__ import annotations
 
 import builtins
+import functools
 import itertools
+import site
 import sys
 import types
 from collections import deque
@@ -16,7 +18,8 @@ from typing import Any
 
 from veredicto_verifier.sandbox import codec
 from veredicto_verifier.sandbox.channel import Channel, FrameTooLarge
-from veredicto_verifier.sandbox.exceptions import class_name, describe, test_error
+from veredicto_verifier.sandbox.exceptions import classes_of, describe, test_error, told
+from veredicto_verifier.sandbox.given import given
 from veredicto_verifier.sandbox.operations import OPERATIONS
 from veredicto_verifier.sandbox.sharing import Shared
 
@@ -80,11 +83,16 @@ class Candidate:
         except codec.CodecError as error:
             reply = ["unsendable", str(error)]
         except BaseException as error:  # noqa: BLE001  the program may raise anything, SystemExit included
-            reply = next((["relayed", number] for number, known in self._relayed if known is error), describe(error))
+            reply = next(
+                (["relayed", number] for number, known in self._relayed if known is error), self._raised(error)
+            )
         try:
             self._send([reply[0], request[1], *reply[1:]])
         except (FrameTooLarge, codec.CodecError) as error:  # the tests end here, so that nothing need be kept equal
             self._channel.send(["unsendable", request[1], str(error)])
+
+    def _raised(self, error: BaseException) -> list[Any]:
+        return describe(error) if self._shared is None else [*describe(error), *told(error, self._encode)]
 
     def _load(self, preamble: str, program: str, entry: str | None) -> list[Any]:
         seed()
@@ -126,7 +134,7 @@ class Candidate:
 
     def _exit(self, manager: Any, names: list[str], args: list[Any]) -> list[Any]:
         """Leave a `with` block of the test's, by an exception if it has names."""
-        error = test_error(names, [self._decode(arg) for arg in args]) if names else None
+        error = test_error(names, [self._decode(arg) for arg in args], vars(self._module)) if names else None
         found = self._decode(manager)
         type(found).__exit__(found, type(error) if error else None, error, None)
         return ["value", None]
@@ -138,10 +146,12 @@ class Candidate:
     def _fetch(self, name: str) -> list[Any]:
         """What a name of the module is, for a test file that imports it."""
         found: Any = self._module
+        if name == "__all__" and not hasattr(found, name):
+            return ["value", self._encode([each for each in vars(found) if not each.startswith("_")])]
         for part in name.split("."):
             found = getattr(found, part)
         if isinstance(found, type) and issubclass(found, BaseException):
-            return ["exception", [class_name(base) for base in found.__mro__]]
+            return ["exception", classes_of(found)]
         if callable(found):
             return ["callable"]
         return ["value", self._encode(found)]
@@ -162,10 +172,18 @@ class Candidate:
         return ["value", None]
 
     def _plain(self, form: Any) -> list[Any]:
-        """In a tuple of one, the plain value that an object of a subclass of a plain type is; None for another."""
+        """The plain value that an object of a subclass of a plain type is, and what the subclass has of its own.
+
+        None for another object.
+        """
         value = self._decode(form)
-        base = next((each for each in PLAIN if isinstance(value, each)), None)
-        return ["value", None if base is None else self._encode((base(value),))]
+        base = _plain_base(type(value))
+        if base is None:
+            return ["value", None]
+        own = {
+            name for each in type(value).__mro__ if each is not base and issubclass(each, base) for name in vars(each)
+        }
+        return ["value", self._encode((base(value), sorted(own.intersection(dir(base)))))]
 
     def _encode(self, value: Any) -> Any:
         return codec.encode(value, self._keep) if self._shared is None else self._shared.encode(value)
@@ -174,7 +192,8 @@ class Candidate:
         handle = self._handles.setdefault(id(value), len(self._objects))
         if handle == len(self._objects):
             self._objects.append(value)  # kept for good, so that no other object ever has its id
-        return ["o", handle, type(value).__name__[:60]]
+        base = _plain_base(type(value))
+        return ["o", handle, type(value).__name__[:60], base.__name__ if base else ""]
 
     def _decode(self, form: Any) -> Any:
         return codec.decode(form, self._given) if self._shared is None else self._shared.decode(form)
@@ -183,10 +202,8 @@ class Candidate:
         if form[0] == "o":
             return self._objects[form[1]]
         if form[0] == "n":
-            return getattr(self._module, form[1])
-        if form[0] == "h":
-            return _Callback(self, form[1])
-        raise codec.CodecError("unknown tag")
+            return functools.reduce(getattr, form[1].split("."), self._module)
+        return given(form, self.ask, self._decode)
 
     def ask(self, callback: int, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Call a function of the test's, and serve what the test asks meanwhile."""
@@ -197,28 +214,21 @@ class Candidate:
                 case ["returned", form]:
                     return self._decode(form)
                 case ["raised", number, names, forms]:
-                    error = test_error(names, [self._decode(form) for form in forms])
+                    error = test_error(names, [self._decode(form) for form in forms], vars(self._module))
                     self._relayed.append((number, error))
                     raise error
                 case request:
                     self._reply(request)
 
 
-class _Callback:
-    """A function of the test's that the program was given; calling it asks the test host."""
-
-    def __init__(self, owner: Candidate, number: int) -> None:
-        self._owner = owner
-        self._number = number
-
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        return self._owner.ask(self._number, args, kwargs)
-
-
 MAX_ITEMS = 100_000
 PLAIN = (tuple, list, dict, set, frozenset, str, bytes, int, float)
 MAX_RELAYED = 64
 """Exceptions of the test's functions that are still known as such when they come out of the program."""
+
+
+def _plain_base(kind: type) -> Any:
+    return next((each for each in PLAIN if issubclass(kind, each)), None)
 
 
 def _needs_instance(kind: type, method: str) -> bool:
@@ -262,6 +272,9 @@ def prepare_world() -> None:
     A program that replaces `len` in `builtins` must not thereby choose which line of ours fails: our functions, and
     those of the standard library, keep the builtins that they were defined with.
     """
+    site.setquit()  # what the interpreter itself adds, which was started without
+    site.sethelper()
+    site.setcopyright()
     own = types.ModuleType("builtins")
     own.__dict__.update(vars(builtins))
     sys.modules["builtins"] = own
@@ -272,7 +285,7 @@ def own_world(name: str) -> types.ModuleType:
     """A fresh module over the program's own builtins, in which integers of any length have a decimal form."""
     sys.set_int_max_str_digits(0)  # the guard is for servers; here the CPU limit stands, and contest tasks print such
     module = types.ModuleType(name)
-    module.__dict__["__builtins__"] = sys.modules["builtins"]
+    module.__dict__.update({"__builtins__": sys.modules["builtins"], "__file__": "solution.py"})
     sys.modules[name] = module
     return module
 

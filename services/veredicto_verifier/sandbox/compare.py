@@ -26,9 +26,9 @@ class Tolerance:
     strict_types: bool = False
     """Types must be equal everywhere: 1, 1.0 and True differ, and so do a list and a tuple."""
     float_rel: float = 1e-9
-    """Relative difference allowed between two numbers of which at least one is a float."""
+    """Relative difference allowed to a float that is expected; an integer is expected exactly."""
     float_abs: float = 0.0
-    """Absolute difference allowed between two such numbers."""
+    """Absolute difference allowed to it."""
 
 
 def same_value(expected: Any, got: Any, tolerance: Tolerance) -> bool:
@@ -68,7 +68,7 @@ def _are_sequences(expected: Any, got: Any) -> bool:
 def _same_number(expected: _Number, got: _Number, tolerance: Tolerance) -> bool:
     if _is_nan(expected) or _is_nan(got):  # first: comparing a signalling NaN raises
         return _is_nan(expected) and _is_nan(got)
-    if not isinstance(expected, float) and not isinstance(got, float):
+    if not isinstance(expected, float):
         return bool(expected == got)
     try:
         return math.isclose(float(expected), float(got), rel_tol=tolerance.float_rel, abs_tol=tolerance.float_abs)

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import builtins
+import itertools
+from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 
@@ -28,9 +31,33 @@ def describe(error: BaseException) -> list[Any]:
     return ["raised", names, message, line]
 
 
-def test_error(names: list[str], args: list[Any]) -> BaseException:
-    """An exception of the test's, as the nearest built-in class: its own stayed with the test."""
-    found = (getattr(builtins, name, None) for name in names)
+def classes_of(kind: type) -> list[list[Any]]:
+    """`[name, names of its bases]` of an exception class and of all that it derives from."""
+    return [
+        [class_name(each), [class_name(base) for base in each.__bases__]]
+        for each in kind.__mro__
+        if issubclass(each, BaseException)
+    ]
+
+
+def told(error: BaseException, encode: Callable[[Any], Any]) -> list[Any]:
+    """What a test may ask of an exception: its classes, its arguments (None if they cannot cross), its attributes."""
+    args: list[Any] | None = None
+    attributes: dict[str, Any] = {}
+    with suppress(BaseException):  # the program's own class may raise anything
+        args = [encode(arg) for arg in error.args]
+        for name, value in itertools.islice(vars(error).items(), MAX_ATTRIBUTES):
+            if type(name) is str and not name.startswith("__"):
+                attributes[name] = encode(value)
+    return [classes_of(type(error)), args, attributes]
+
+
+MAX_ATTRIBUTES = 32
+
+
+def test_error(names: list[str], args: list[Any], own: dict[str, Any]) -> BaseException:
+    """An exception of the test's: of the program's class of that name, or else of the nearest built-in class."""
+    found = (own.get(name, getattr(builtins, name, None)) for name in names)
     kind = next((each for each in found if isinstance(each, type) and issubclass(each, Exception)), Exception)
     error = kind.__new__(kind)
     error.args = tuple(args)

@@ -9,7 +9,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from veredicto_verifier.sandbox import pytest_subset
-from veredicto_verifier.sandbox.proxy import Connection, Global
+from veredicto_verifier.sandbox.program_name import Global
+from veredicto_verifier.sandbox.proxy import Connection
 from veredicto_verifier.sandbox.raised import Ended, Lost
 
 Outcome = list[Any]
@@ -29,10 +30,12 @@ class Solution(types.ModuleType):
         self.__dict__["_dry"] = dry
 
     def __getattr__(self, name: str) -> Any:
-        if name.startswith("__"):
+        if name.startswith("__") and name != "__all__":
             raise AttributeError(name)
         connection: Connection = self.__dict__["_connection"]
-        return Global(connection, name) if self.__dict__["_dry"] else connection.fetch(name)
+        if self.__dict__["_dry"]:
+            return [] if name == "__all__" else Global(connection, name)
+        return connection.fetch(name)
 
 
 class FileSuite:

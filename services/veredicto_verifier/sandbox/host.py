@@ -14,7 +14,8 @@ from typing import Any
 
 from veredicto_verifier.sandbox.channel import Channel
 from veredicto_verifier.sandbox.files import FileSuite, Solution, classify
-from veredicto_verifier.sandbox.proxy import Connection, Global
+from veredicto_verifier.sandbox.program_name import Global
+from veredicto_verifier.sandbox.proxy import Connection
 from veredicto_verifier.sandbox.raised import Lost
 
 

@@ -10,6 +10,7 @@ from typing import Any
 OPERATIONS: dict[str, Callable[..., Any]] = {
     "call": lambda function, *args, **kwargs: function(*args, **kwargs),
     "isinstance": isinstance,
+    "issubclass": issubclass,
     "getattr": getattr,
     "setattr": setattr,
     "len": len,

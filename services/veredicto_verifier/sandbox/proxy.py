@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+import collections.abc
+import functools
+import io
 import secrets
 from collections.abc import Callable
 from typing import Any, Literal
 
 from veredicto_verifier.sandbox import codec
 from veredicto_verifier.sandbox.channel import BadFrame, Channel, ChannelClosed, FrameTooLarge
-from veredicto_verifier.sandbox.raised import Ended, Lost, exception_class
+from veredicto_verifier.sandbox.program_name import Global
+from veredicto_verifier.sandbox.raised import Ended, Lost, exception_class, exception_of
 from veredicto_verifier.sandbox.remote import Remote, Witness, handle_of, witness_of
 from veredicto_verifier.sandbox.sharing import Shared
+
+
+class Uncrossable(TypeError):
+    """A value of the test's that cannot cross: its type's name."""
 
 
 class Connection:
@@ -39,6 +47,7 @@ class Connection:
         self.num_changes = 0
         """How often something was asked that may change an object of the program."""
         self._asked: set[Witness] = set()
+        self._met_always_equal = False
         self._remotes: dict[int, Remote] = {}
         """The stand-ins that the running test has, by handle: one object is one stand-in."""
 
@@ -47,27 +56,39 @@ class Connection:
         self.num_calls = 0
         self.raised = None
         self._asked = set()
+        self._met_always_equal = False
         self._remotes = {}
 
     @property
     def leans_on_nothing(self) -> bool:
         """An object that the test took for plain data said of itself what no plain value would."""
-        return any(witness.doubtful for witness in self._asked)
+        return self._met_always_equal or any(witness.doubtful for witness in self._asked)
 
     def call(self, entry: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Call the program's entry point."""
-        forms = [self._encode(arg) for arg in args]
-        named = {name: self._encode(value) for name, value in kwargs.items()}
-        value = self._ask("call", [entry, forms, named])
+        value = self._ask("call", [entry, *self._arguments(args, kwargs)])
         if isinstance(value, Remote) and entry.rpartition(".")[2][:1].isupper():
             witness_of(value).is_object = True  # the author calls it by the name of a class
         return value
 
     def operate(self, name: str, *args: Any, **kwargs: Any) -> Any:
         """Apply an operation to objects that stayed with the program."""
-        named = {key: self._encode(value) for key, value in kwargs.items()}
-        operands = [self._encode(arg) for arg in args]
-        return self._ask("operate", [name, operands, named])
+        return self._ask("operate", [name, *self._arguments(args, kwargs)])
+
+    def _arguments(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
+        try:
+            return [[self._encode(arg) for arg in args], {name: self._encode(value) for name, value in kwargs.items()}]
+        except Uncrossable as error:
+            raise self._given_up(error) from error
+
+    def refused(self, what: str) -> Lost:
+        """What to raise where a test does what no test can do here."""
+        return self._given_up(Uncrossable(what))
+
+    def _given_up(self, error: Uncrossable) -> Lost:
+        """The test is to blame, and nothing that it does now may count."""
+        self.broken = self.broken or f"uncrossable:{error}"
+        return Lost(self.broken)
 
     def leave(self, remote: Remote, error: BaseException | None) -> None:
         """Leave a `with` block over an object of the program, by an exception if there is one."""
@@ -75,7 +96,7 @@ class Connection:
         self._ask("exit", [self._encode(remote), names, self._error_args(error)])
 
     def content(self, remote: Remote, kind: Literal["content", "plain"] = "content") -> Any:
-        """The plain value that an object stands for (`content`: a list or dict), or is a subclass's; None for none.
+        """The plain value that an object stands for (`content`: a list or dict), or is by its type; None for none.
 
         Asked once, until something is done that may change it.
         """
@@ -88,8 +109,12 @@ class Connection:
             match self._ask(kind, [self._encode(remote)]):
                 case [dict() | list() as content]:
                     witness.told[kind] = content
-                case [tuple() | set() | frozenset() | str() | bytes() | int() | float() as value] if kind == "plain":
+                case [
+                    tuple() | list() | dict() | set() | frozenset() | str() | bytes() | int() | float() as value,
+                    list(own),
+                ]:
                     witness.told[kind] = value
+                    witness.own = {name for name in own if type(name) is str}
         return witness.told[kind]
 
     def notice(self, remote: Remote) -> Witness:
@@ -115,6 +140,8 @@ class Connection:
             self.num_changes += 1
         try:
             return self._exchange([kind, self._number, *request], name)
+        except Uncrossable as error:
+            raise self._given_up(error) from error
         except ChannelClosed as error:
             self.broken = "lost"
             raise Lost(self.broken) from error
@@ -146,8 +173,8 @@ class Connection:
         match [reply[0], *reply[2:]]:
             case ["callable"] if name:
                 return Global(self, name)
-            case ["exception", [str(first), *_] as names] if name:
-                return self._exceptions.setdefault(first, exception_class([n for n in names if type(n) is str]))
+            case ["exception", list(classes)] if name:
+                return self._class(classes)
             case ["value", form, *awaited]:
                 value = self._decode(form)
                 return _coroutine(value) if awaited and self._awaits else value
@@ -157,21 +184,24 @@ class Connection:
             case ["relayed", int(number)] if 0 <= number < len(self._relayed):
                 self.raised = self._relayed[number]
                 raise self.raised
-            case ["raised", list(names), str(message), _]:
-                self.raised = self._exception([name for name in names if type(name) is str], message)
+            case ["raised", list(), str(message), _, list(classes), args, dict(attributes)]:
+                self.raised = self._exception(classes, message, args, attributes)
                 raise self.raised
         raise BadFrame("the program answered something else")
 
-    def _exception(self, names: list[str], message: str) -> Exception:
-        known = next((self._exceptions[name] for name in names if name in self._exceptions), None)
-        kind: Any = known or exception_class(names)
-        if kind is not Ended:
-            # A class of that name, so that a test that looks at type(error).__name__ sees the program's.
-            error: Exception = kind.__new__(kind)
-            error.args = (message,)
-            return error
-        self.flags.add("suspicious_exit")
-        return Ended(names[0] if names else "an exception")
+    def _class(self, classes: list[Any]) -> type[Exception]:
+        try:
+            return exception_class(classes, self._exceptions)
+        except (TypeError, ValueError, LookupError) as error:
+            raise BadFrame("no classes of an exception") from error
+
+    def _exception(self, classes: list[Any], message: str, args: Any, attributes: dict[str, Any]) -> Exception:
+        kind = self._class(classes)
+        if kind is Ended:
+            self.flags.add("suspicious_exit")
+            return Ended(str(classes[0][0]))
+        given = [self._decode(arg) for arg in args] if type(args) is list else None
+        return exception_of(kind, message, given, {name: self._decode(form) for name, form in attributes.items()})
 
     def _run_callback(self, request: list[Any]) -> list[Any]:
         match request:
@@ -200,19 +230,27 @@ class Connection:
         if isinstance(value, Remote):
             return ["o", handle_of(value)]
         if isinstance(value, Global):
-            return ["n", value.__name__]
+            return ["n", value.path]
+        if isinstance(value, collections.abc.Iterator) and not isinstance(value, io.IOBase):
+            return ["it", self._called_back(functools.partial(next, value))]
+        for name, kind in _VIEWS.items():
+            if isinstance(value, kind):
+                return ["v", name, self._encode(dict(value.mapping))]
         if callable(value):
-            self._callbacks.append(value)
-            return ["h", len(self._callbacks) - 1]
-        raise TypeError(f"a test passes a {type(value).__name__}, which cannot cross to the program")
+            return ["h", self._called_back(value), str(getattr(value, "__name__", "")), getattr(value, "__doc__", None)]
+        raise Uncrossable(type(value).__name__)
+
+    def _called_back(self, function: Callable[..., Any]) -> int:
+        self._callbacks.append(function)
+        return len(self._callbacks) - 1
 
     def _decode(self, form: Any) -> Any:
         return self._shared.decode(form)
 
     def _remote(self, form: list[Any]) -> Any:
         match form:
-            case ["o", int(handle), str(type_name)]:
-                return self._remotes.setdefault(handle, Remote(self, handle, type_name))
+            case ["o", int(handle), str(type_name), str(base)]:
+                return self._remotes.setdefault(handle, Remote(self, handle, type_name, base))
         raise codec.CodecError("a frame does not hold an encoded value")
 
     def _equals_anything(self, remote: Remote) -> bool:
@@ -229,6 +267,7 @@ class Connection:
         """
         if self._equals_anything(left):
             self.flags.add("always_equal")
+            self._met_always_equal = True
             return False
         if isinstance(right, Remote):
             return self.operate("eq", left, right) is True
@@ -236,6 +275,7 @@ class Connection:
         return plain is not None and _is_like(plain, right) and bool(plain == right)
 
 
+_VIEWS = {"keys": collections.abc.KeysView, "values": collections.abc.ValuesView, "items": collections.abc.ItemsView}
 _CHANGING = {"call", "setattr", "setitem", "delitem", "next", "enter"}
 
 
@@ -247,31 +287,3 @@ def _is_like(plain: Any, other: Any) -> bool:
 
 async def _coroutine(value: Any) -> Any:
     return value
-
-
-class Global:
-    """A name of the program's module: its entry point or another of its functions.
-
-    Args:
-        connection: to the candidate process.
-        name: the name there, `Solution.f` for a method.
-    """
-
-    def __init__(self, connection: Connection, name: str) -> None:
-        self._connection = connection
-        self.__name__ = name
-
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Call it in the candidate process."""
-        return self._connection.call(self.__name__, args, kwargs)
-
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("_"):
-            raise AttributeError(name)
-        return self._connection.fetch(f"{self.__name__}.{name}")
-
-    def __instancecheck__(self, instance: Any) -> bool:
-        if not isinstance(instance, Remote):
-            return False
-        witness_of(instance).is_object = True
-        return self._connection.operate("isinstance", instance, self) is True

@@ -11,6 +11,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from veredicto_verifier.sandbox.operations import OPERATIONS
+
 if TYPE_CHECKING:
     from veredicto_verifier.sandbox.proxy import Connection
 
@@ -19,8 +21,12 @@ _CHANGES = {
     "popitem", "remove", "reverse", "setdefault", "sort", "symmetric_difference_update", "update",
 }  # fmt: skip
 _PLAIN = (list, tuple, dict, set, frozenset, str, bytes)
+_PLAIN_TYPES: dict[str, type] = {kind.__name__: kind for kind in (*_PLAIN, int, float)}
 _READS = {name for kind in _PLAIN for name in dir(kind) if not name.startswith("_")} - _CHANGES
 """Methods of plain values that only read: a test that uses them may expect a plain value."""
+_PREDICATES = {name for name in dir(str) if name.startswith("is")} | {
+    "startswith", "endswith", "issubset", "issuperset", "isdisjoint",
+}  # fmt: skip
 _READS_OF_A_DICT = {"items", "keys", "values", "get"}
 
 
@@ -32,6 +38,8 @@ class Witness:
         """A test uses it as an object of a class."""
         self.told: dict[str, Any] = {}
         """The plain value that it stands for, and that it is by its type; None for none. See `Connection.content`."""
+        self.own: set[str] = set()
+        """What the object's class has of its own of what its plain type has."""
         self.as_of = -1
         """The number of changes at which it was asked for that."""
         self.knows = False
@@ -96,6 +104,8 @@ def _operator(name: str, *, reflected: bool = False) -> Callable[[Remote, Any], 
         operands = (other, self) if reflected else (self, other)
         if isinstance(other, Remote):
             return _connection(self).operate(name, *operands)
+        if (plain := _plain(self, f"__{'r' if reflected else ''}{name}__")) is not None:
+            return OPERATIONS[name](*((other, plain) if reflected else (plain, other)))
         if not witness_of(self).is_object or name in _ORDER:
             raise _refused(self)
         result = _connection(self).operate(name, *operands)
@@ -130,22 +140,37 @@ class Remote:
     there, unless the test uses it as an object.
     """
 
-    def __init__(self, connection: Connection, handle: int, type_name: str) -> None:
+    def __init__(self, connection: Connection, handle: int, type_name: str, base: str = "") -> None:
         object.__setattr__(self, "_connection", connection)
         object.__setattr__(self, "_handle", handle)
         object.__setattr__(self, "_type_name", type_name)
         object.__setattr__(self, "_witness", Witness())
+        object.__setattr__(self, "_base", _PLAIN_TYPES.get(base))
+
+    @property
+    def __doc__(self) -> Any:  # type: ignore[override]
+        return _ask(self, "getattr", "__doc__")
+
+    @property  # type: ignore[misc]
+    def __class__(self) -> Any:
+        # `isinstance(row, tuple)` holds for a named tuple.
+        return object.__getattribute__(self, "_base") or type(self)
 
     def __getattr__(self, name: str) -> Any:
-        if name.startswith("__"):
+        if name.startswith("__") and name not in ("__name__", "__qualname__", "__wrapped__"):
             raise AttributeError(name)
-        if name in _READS and _check(self, "parts", lambda _content: True):
-            content = _connection(self).content(self)
-            if isinstance(content, dict) and name in _READS_OF_A_DICT:
-                return getattr(content, name)
         found = _ask(self, "getattr", name)
         if name not in _READS or not isinstance(found, Remote):  # of a plain value it would be a method
             witness_of(self).is_object = True
+            return found
+        if (plain := _plain(self, name)) is not None and hasattr(plain, name):
+            return getattr(plain, name)
+        if _check(self, "parts", lambda _content: True):
+            content = _connection(self).content(self)
+            if isinstance(content, dict) and name in _READS_OF_A_DICT:
+                return getattr(content, name)
+        if name in _PREDICATES and not witness_of(self).is_object:
+            witness_of(self).contradicts = True
         return found
 
     def __setattr__(self, name: str, value: Any) -> None:
@@ -176,12 +201,16 @@ class Remote:
 
     def __getitem__(self, key: Any) -> Any:
         item = _ask(self, "getitem", key)
-        _check(self, "items", lambda content: _holds(content, key, item))
+        # A subclass of dict may make what it lacks (`__missing__`).
+        made = object.__getattribute__(self, "_base") is dict
+        _check(self, "items", lambda content: (made and key not in content) or _holds(content, key, item))
         return item
 
     def __contains__(self, item: Any) -> bool:
         if witness_of(self).is_object:
             return _ask(self, "contains", item) is True
+        if isinstance(item, str) and isinstance(plain := _plain(self, "__contains__"), str):
+            return item in plain
         return any(member == item for member in self)
 
     def __enter__(self) -> Any:
@@ -222,6 +251,14 @@ def handle_of(remote: Remote) -> int:
 def _connection(remote: Remote) -> Connection:
     found: Connection = object.__getattribute__(remote, "_connection")
     return found
+
+
+def _plain(remote: Remote, name: str) -> Any:
+    """The plain value that an object is by its type, if a method of that name is the plain type's; else None."""
+    if object.__getattribute__(remote, "_base") is None:
+        return None
+    plain = _connection(remote).content(remote, "plain")
+    return None if name in witness_of(remote).own else plain
 
 
 def _ask(remote: Remote, name: str, *args: Any) -> Any:

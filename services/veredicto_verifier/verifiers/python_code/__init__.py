@@ -81,7 +81,8 @@ def judge(task: PythonTask, answer: Answer) -> Grade:
         InfraFault: the sandbox failed, a canary passed, or the machine is too busy to be fair.
     """
     _WATCH.count()
-    return grade(_run(task, answer.text), task.hidden, signals(answer.text, task.spec))
+    program = answer.text.removeprefix("\ufeff")  # the mark at the start of a file, which Python takes
+    return grade(_run(task, program), task.hidden, signals(program, task.spec))
 
 
 def _run(task: PythonTask, program: str) -> Run:

@@ -153,8 +153,12 @@ def result(outcome: list[Any], candidate: Child, hidden: bool) -> Result:
 
     Raises:
         LimitExceeded, InfraFault: the program's process ended for its CPU or memory, or from outside.
+        TaskFault: the test passes what no program can be given.
     """
     status, name, num_calls = outcome
+    if status.startswith("uncrossable:"):
+        what = status.partition(":")[2][:60]
+        raise TaskFault("task.gold_failed", f"$.tests: what a test passes cannot cross to a program ({what})")
     if status == "passed":
         return PASSED if num_calls else Result("python.vacuous", "the test passed without calling the program")
     if status == "opaque":

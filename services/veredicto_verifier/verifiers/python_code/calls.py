@@ -235,6 +235,7 @@ def _returned(reply: list[Any], flags: set[str], *, hidden: bool) -> Any:
 
 
 def _opaque(form: list[Any]) -> codec.Opaque:
-    if form[0] != "o" or len(form) != 3 or type(form[1]) is not int or type(form[2]) is not str:
-        raise codec.CodecError("a frame does not hold an encoded value")
-    return codec.Opaque(form[1], form[2])
+    match form:
+        case ["o", int(handle), str(type_name), str()]:
+            return codec.Opaque(handle, type_name)
+    raise codec.CodecError("a frame does not hold an encoded value")
