@@ -174,7 +174,7 @@ def _close(task: Any) -> None:
 
 VERIFIER: Final = Verifier(
     name="all",
-    version="1.12.1",
+    version="1.12.2",
     lane="light",
     spec=AllSpec,
     auto=lambda _spec: "completion",

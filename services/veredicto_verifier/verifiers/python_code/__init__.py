@@ -108,7 +108,7 @@ _WATCH = Watch(_passes)
 
 VERIFIER: Verifier[PythonSpec, PythonTask] = Verifier(
     name="python",
-    version="1.5.1",
+    version="1.5.2",
     lane="python",
     spec=PythonSpec,
     auto=lambda spec: "fence:python" if spec.language == "python" else "fence",

@@ -14,6 +14,13 @@ from veredicto_verifier.sandbox import codec
 from veredicto_verifier.sandbox.channel import FrameTooLarge, pack
 from veredicto_verifier.sandbox.meter import Meter
 from veredicto_verifier.sandbox.process import Child, Quota
+from veredicto_verifier.verifiers.python_code.authored import (
+    check_cases,
+    check_file,
+    check_function,
+    check_lines,
+    check_source,
+)
 from veredicto_verifier.verifiers.python_code.relations import Metamorphic
 from veredicto_verifier.verifiers.python_code.spec import PythonSpec
 from veredicto_verifier.verifiers.python_code.values import BadValue, plain
@@ -114,6 +121,8 @@ def build_task(spec: PythonSpec) -> PythonTask:
     Raises:
         TaskFault: there are no tests, or they cannot be understood.
     """
+    if spec.preamble:
+        _parse(spec.preamble, "preamble")
     if spec.format == "asserts":
         return _assert_task(spec)
     if spec.format in ("unittest", "pytest"):
@@ -122,6 +131,7 @@ def build_task(spec: PythonSpec) -> PythonTask:
         _parse(spec.checker, "checker")
     if not spec.cases:
         raise TaskFault("task.empty_tests", f"format {spec.format!r} needs at least one case in `cases`")
+    check_cases(spec)
     hidden = tuple(case.hidden for case in spec.cases)
     if spec.format == "stdio":
         for index, case in enumerate(spec.cases):
@@ -199,6 +209,12 @@ def _assert_task(spec: PythonSpec) -> AssertTask:
     if spec.entry is None and any(kind == "check" for kind, _ in tests):
         raise TaskFault("task.gold_failed", "$.entry: check(candidate) needs the name of the function it checks")
     names = {name for _, source in tests for name in _global_names(_parse(source, "tests"))}
+    for kind, source in tests:
+        if kind == "check":
+            check_function(source, "tests", names)
+        elif not names and (spec.entry or "candidate").rpartition(".")[2] not in source:
+            raise TaskFault("task.empty_tests", "$.tests: they never use the program")
+    _check_authored(spec)
     hidden = (False,) * len(visible) + (True,) * len(held_out)
     trees = [_parse(source, "tests") for _, source in tests]
     awaits = any(isinstance(node, ast.Await) or _names_asyncio(node) for tree in trees for node in ast.walk(tree))
@@ -219,10 +235,19 @@ def _file_task(spec: PythonSpec) -> FileTask:
                 raise TaskFault("task.gold_failed", f"$.{field}: format {spec.format!r} takes one test file as text")
         elif source.strip():
             _parse(source, field)
+            check_file(source, field)
             files.append((name, source))
     if not files:
         raise TaskFault("task.empty_tests", f"format {spec.format!r} needs `tests`: a file that imports from solution")
+    _check_authored(spec)
     return FileTask(spec, tuple(files))
+
+
+def _check_authored(spec: PythonSpec) -> None:
+    for field in ("setup", "tests", "hidden_tests"):
+        value: str | tuple[str, ...] = getattr(spec, field)
+        for source in (value,) if isinstance(value, str) else value:
+            check_source(source, field, spec.libraries)
 
 
 def _tests(source: str | tuple[str, ...], field: str) -> tuple[tuple[str, str], ...]:
@@ -238,6 +263,7 @@ def _tests(source: str | tuple[str, ...], field: str) -> tuple[tuple[str, str], 
     for index, line in enumerate(source):
         if not any(isinstance(node, ast.Assert | ast.Raise) for node in ast.walk(_parse(line, f"{field}[{index}]"))):
             raise TaskFault("task.empty_tests", f"$.{field}[{index}]: there is no assert in it")
+    check_lines(source, field)
     return tuple(("lines", line) for line in source)
 
 
