@@ -53,7 +53,7 @@ def main() -> None:
             figures += modes(bench, seeds=options.seeds, steps=options.steps, lrs=tuple(options.lr or LRS))
         if "waiting" in parts:
             figures += demo_waiting(bench, steps=options.steps)
-            figures += smollm2_waiting(bench, steps=2)
+            figures += smollm2_waiting(bench, steps=3)
     if "demo" in parts:
         figures += demo_learns()
     print(f"load average at the end: {os.getloadavg()[0]:.1f}; {options.seeds} seeds, {options.steps} updates a run")

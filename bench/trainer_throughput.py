@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from statistics import fmean
+from statistics import fmean, stdev
 
 from rich.table import Table
 
@@ -30,6 +30,7 @@ def throughput(bench: Bench, *, seeds: int, steps: int, trl: str) -> list[Figure
         for config, ours, theirs in pairs
     ]
     _table(pairs, exams)
+    _spread(exams)
     low, high = paired_difference(
         [right for _, theirs in exams for right in _sampled(theirs)],
         [right for ours, _ in exams for right in _sampled(ours)],
@@ -70,6 +71,14 @@ def _columns(pairs: list[Pair]) -> tuple[list[Ran], list[Ran]]:
 
 def _sampled(exam: Examination) -> list[bool]:
     return [bool(answer.sampled[0]) for answer in exam.answers]
+
+
+def _spread(exams: list[tuple[Examination, Examination]]) -> None:
+    """How far runs of one trainer lie apart, which an interval over the questions of these runs does not count."""
+    ours, theirs = ([exam.sampled.share for exam in column] for column in zip(*exams, strict=True))
+    gaps = ", ".join(f"{our - their:+.3f}" for our, their in zip(ours, theirs, strict=True))
+    spread = f"; deviation of our runs {stdev(ours):.3f}, of TRL's {stdev(theirs):.3f}" if len(exams) > 1 else ""
+    print(f"sampled accuracy, ours less TRL's, seed by seed: {gaps}{spread}")
 
 
 def _table(pairs: list[Pair], exams: list[tuple[Examination, Examination]]) -> None:

@@ -16,7 +16,9 @@ from veredicto_trainer.errors import DivergenceFault
 from veredicto_trainer.learner import Learner, TrainingSample
 from veredicto_trainer.loss_metrics import loss_metrics
 from veredicto_trainer.losses import LOSSES
+from veredicto_trainer.metrics import length_metrics
 from veredicto_trainer.policy import Policy
+from veredicto_trainer.rollouts import Completion, Finish, Group, Question, Rollout, Verdict
 
 
 @pytest.fixture(scope="module")
@@ -233,6 +235,20 @@ def test_vetoes_masks_and_corrections_are_counted(folder: Path) -> None:
     assert names["veto/token_frac"] == pytest.approx(stats.veto_tokens / 3)
     assert names["is_masked"] == pytest.approx((masked.masked + corrected.masked) / 3)
     assert names["sampling/importance_sampling_ratio/min"] == 0.0
+    assert names["veto/trigger_pos_mean"] == 2.0, "the mean over the updates that vetoed something"
+    assert "veto/trigger_pos_mean" not in loss_metrics([masked])
+
+
+def test_lengths_of_ended_completions_are_left_out_where_none_ended() -> None:
+    def lengths(*finishes: Finish) -> dict[str, float]:
+        completions = [Completion((5,) * (n + 1), (-1.0,) * (n + 1), f, 0) for n, f in enumerate(finishes)]
+        rollouts = [Rollout(str(n), c, "", Verdict(0.0, False, None)) for n, c in enumerate(completions)]
+        return length_metrics([Group("0", Question("p/t/1", None, "q", (4,)), tuple(rollouts))])
+
+    assert lengths("length", "stop")["completions/mean_terminated_length"] == 2.0
+    cut = lengths("length", "length")
+    assert cut["completions/clipped_ratio"] == 1.0
+    assert not [name for name in cut if "terminated" in name]
 
 
 def test_a_correction_takes_the_ratio_to_the_weights_before_the_first_update(folder: Path) -> None:

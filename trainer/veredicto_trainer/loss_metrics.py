@@ -13,6 +13,7 @@ def loss_metrics(updates: Sequence[UpdateStats]) -> dict[str, float]:
     def mean(value: Callable[[UpdateStats], float]) -> float:
         return sum(map(value, updates)) / len(updates)
 
+    vetoed = [update.veto_position for update in updates if update.veto_sequences > 0]
     low, high = mean(lambda u: u.clipped_low), mean(lambda u: u.clipped_high)
     return {
         "clip_ratio/low_mean": low,
@@ -23,7 +24,7 @@ def loss_metrics(updates: Sequence[UpdateStats]) -> dict[str, float]:
         "clip_ratio/dual_mean": mean(lambda u: u.clipped_dual),
         "veto/seq_frac": mean(lambda u: u.veto_sequences),
         "veto/token_frac": mean(lambda u: u.veto_tokens),
-        "veto/trigger_pos_mean": mean(lambda u: u.veto_position),
+        **({"veto/trigger_pos_mean": sum(vetoed) / len(vetoed)} if vetoed else {}),
         "is_masked": mean(lambda u: u.masked),
         "sampling/importance_sampling_ratio/mean": mean(lambda u: u.weight_mean),
         "sampling/importance_sampling_ratio/min": min(update.weight_min for update in updates),

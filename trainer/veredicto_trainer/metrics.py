@@ -73,15 +73,19 @@ def length_metrics(groups: Sequence[Group]) -> Metrics:
     completions = [rollout.completion for group in groups for rollout in group.rollouts]
     lengths = [len(completion.token_ids) for completion in completions]
     ended = [len(completion.token_ids) for completion in completions if completion.finish == "stop"]
-    return {
+    metrics = {
         "completions/mean_length": statistics.fmean(lengths),
         "completions/min_length": float(min(lengths)),
         "completions/max_length": float(max(lengths)),
         "completions/clipped_ratio": 1.0 - len(ended) / len(lengths),
-        "completions/mean_terminated_length": statistics.fmean(ended) if ended else 0.0,
-        "completions/min_terminated_length": float(min(ended, default=0)),
-        "completions/max_terminated_length": float(max(ended, default=0)),
     }
+    if ended:  # a length of 0 would be a measurement
+        metrics |= {
+            "completions/mean_terminated_length": statistics.fmean(ended),
+            "completions/min_terminated_length": float(min(ended)),
+            "completions/max_terminated_length": float(max(ended)),
+        }
+    return metrics
 
 
 def update_metrics(updates: Sequence[UpdateStats]) -> Metrics:
