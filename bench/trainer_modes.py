@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
+from itertools import product
 from statistics import fmean
 from typing import Any
 
@@ -73,9 +74,9 @@ def modes(bench: Bench, *, seeds: int, steps: int, lrs: tuple[float, ...]) -> li
         steps: updates of each.
         lrs: the grid.
     """
-    done = {
-        (mode, lr): [_run(bench, mode, lr, seed, steps) for seed in range(1, seeds + 1)] for mode in MODES for lr in lrs
-    }
+    done: dict[tuple[str, float], list[Judged]] = {(mode, lr): [] for mode in MODES for lr in lrs}
+    for lr, seed, mode in product(lrs, range(1, seeds + 1), MODES):  # in turn, so that a busy hour meets both modes
+        done[mode, lr].append(_run(bench, mode, lr, seed, steps))
     best = {mode: max(lrs, key=lambda lr: _sampled(done[mode, lr])) for mode in MODES}
     sync, staged = done["sync", best["sync"]], done["staged", best["staged"]]
     _runs_table(done, best)
